@@ -53,8 +53,7 @@ def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution 
     coefficients = world.friction, world.static_friction, np.asarray(world.restitution)
     zeros = tolerances.speed, tolerances.slip_speed, tolerances.hop, tolerances.force
     events = engine.events(PlainEvents(arc, IMPACTS[known_as], world.tangent_rows, *coefficients, *zeros))
-    own = enumerate(arc.robot.contacts)
-    known = frozenset(i for i, contact in own if contact is not None and contact.other is None)
+    known = frozenset(i for i, contact in enumerate(arc.robot.contacts) if contact is not None)
     return None if events is None else CompiledResolution(world, law, known_as, choice, events, known)
 
 
@@ -147,6 +146,8 @@ class CompiledResolution:
     def _mode(self, x: Array, event: ContactEvent, found: Resolved) -> SystemMode:
         before = event.mode
         states = [OPEN if state.enabled else IDLE for state in before.contacts]
+        for i in event.apart:
+            states[i] = before.contacts[i]
         for i, state in zip(event.touching, found.states, strict=True):
             if state.closed:
                 enabled = before.contacts[i].enabled

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 15  # of what follows; an engine says for which it was made
+INTERFACE = 16  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -145,6 +145,8 @@ class PlainEvents:
 
 class PlainEvent(NamedTuple):
     """An event: at (t, x), the contacts that touch, in rising order, their states before it, and what fired at each.
+
+    The regions of those that touch boxes are in their states; of one that touches anew, it is where its sphere is.
 
     A guard of another kind than "gap", "force", "cone" or "stop" is "other"; no guard: "".
     """

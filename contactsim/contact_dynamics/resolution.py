@@ -83,9 +83,9 @@ class Resolution:
         Where no mode is admissible, a law that jams goes on with an impact without collision; where that is not found
         either, slips that are slower than their directions are told come to rest.
         """
+        event = self._concerned(event)
         if self._compiled is not None and (found := self._compiled.resolve(x, event)) is not None:
             return found
-        event = self._concerned(event)
         try:
             return self._unjammed(x, event, JAMS) if "jam" in event.kinds.values() else self._outcome(x, event)
         except NoAdmissibleModeError as error:

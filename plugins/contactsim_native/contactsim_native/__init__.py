@@ -158,8 +158,7 @@ class NativeArc(CompiledArc):
         if arc.redundant:
             self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
         self._drive = native_drive(arc, self._robot)
-        self._paired = any(closed.contact.other is not None for closed in arc.closed)
-        self._differentiable = not (arc.drive is not None or self._redundant or self._paired)
+        self._differentiable = not (arc.drive is not None or self._redundant)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -180,9 +179,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is, and where bodies touch each other.
+        None, too, of a ground that moves, of which the time says where it is.
         """
-        if self._redundant or self._paired or self._plain.ground.motion is not None:
+        if self._redundant or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -248,7 +247,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 15  # of the engines of contactsim that it was written for
+    interface = 16  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

@@ -24,6 +24,7 @@ from contactsim.multibody.plain_robot import PlainContact
 
 from . import _native
 from .contacts import CLEAR_RANK, MODES, NUMBERS, RULES, SINGULAR
+from .solids import native_solid
 
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
 PHASES = (Phase.NONE, Phase.FREE, Phase.DIRECTED, Phase.INCIPIENT)
@@ -114,12 +115,16 @@ class NativeEvents(CompiledEvents):
         coefficients = (plain.friction, plain.static_friction, plain.restitution)
         columns = zip(own.contacts, plain.tangents, *(column.tolist() for column in coefficients), strict=True)
         for known, tangents, *numbers in columns:
-            contact = known if known is not None and known.other is None else UNKNOWN
+            contact = known or UNKNOWN
             if contact.joint < 0:
                 limit = contact.velocity, contact.sign, contact.coordinate, contact.bound
                 world.add_limit(*limit, numbers[2])
+                continue
+            sphere = contact.joint, contact.centre.tolist(), contact.radius
+            if contact.other is None:
+                world.add_point(*sphere, tangents, *numbers)
             else:
-                world.add_point(contact.joint, contact.centre.tolist(), contact.radius, tangents, *numbers)
+                world.add_pair(*sphere, native_solid(contact.other), tangents, *numbers)
         width = len(own.ground.basis) - 1
         widths = tuple([width if contact is not None and contact.joint >= 0 else 0 for contact in own.contacts])
         return cls(world, drive, widths, own.nv)
@@ -128,7 +133,8 @@ class NativeEvents(CompiledEvents):
         """Impact, modes and low hops."""
         states = [numbers_of(state) for state in event.states]
         kinds = [KINDS[kind] for kind in event.kinds]
-        found = _native.resolve(self.world, event.t, event.x, event.touching, states, kinds)
+        regions = [state.region or None for state in event.states]
+        found = _native.resolve(self.world, event.t, event.x, event.touching, states, regions, kinds)
         if found is None:
             return None
         residuals = {} if found.residuals is None else dict(zip(LAWS, found.residuals, strict=True))

@@ -63,7 +63,9 @@ void gather(const Robot& robot, const ContactMode& mode, DerivativeScratch& s) {
         if (contact.joint >= 0) {
             const Footing& under = s.scratch.footing[i];
             const Vec3 force = force_of(mode, under, &s.forces.forces[row]);
-            s.force[contact.joint] += Spatial{-force, -cross(touch(contact, sweep, under).point, force)};
+            const Spatial wrench{force, cross(touch(contact, sweep, under).point, force)};
+            s.force[contact.joint] += wrench * -1.0;
+            if (contact.other && contact.other->joint >= 0) s.force[contact.other->joint] += wrench;
         }
         row += rows_of(mode, mode.closed[i]);
     }
@@ -313,6 +315,87 @@ void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& c
     }
 }
 
+// A contact between bodies at a state whose accelerations are known.
+PairRows pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, const Meeting& meeting,
+                   const DerivativeScratch& s) {
+    const auto of = [&](int j) -> BodyMotion {
+        if (j < 0) return {{}, {-robot.gravity, {}}};
+        return {s.scratch.sweep.velocity[j], s.full[j]};
+    };
+    return {mode.terrain.frame, meeting, contact.radius, of(contact.joint), of(contact.other->joint)};
+}
+
+// Its force neither moves with one of its bodies nor with the other: with W = (f, x x f) this adds dW - s_k x W, for
+// the k that move a body, to the forces of all velocities of this, with the sign with which the force acts on it.
+void stay_between(const Robot& robot, const Contact& contact, const PairRows& rows, const double* along,
+                  const Sweep& sweep, Rows d) {
+    const Spatial wrench = rows.wrench(along), none{};
+    const Tips tips = outermost(robot, contact);
+    for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
+        const int k = at.outermost();
+        const bool own = at.one == k, other = at.two == k;
+        const Spatial& column = sweep.column[k];
+        const Spatial change = rows.wrench_change(along, own ? column : none, other ? column : none);
+        const Spatial carried = cross_force(column, wrench) * -1.0;
+        const Spatial on_own = own ? change + carried : change, on_other = other ? change + carried : change;
+        for (int j = tips.one; j >= 0; j = robot.ancestor[j]) d[j][k] += dot(sweep.column[j], on_own);
+        for (int j = tips.two; j >= 0; j = robot.ancestor[j]) d[j][k] -= dot(sweep.column[j], on_other);
+    }
+}
+
+// Derivatives of its velocities and, accelerations held, of the accelerations along its rows.
+void rows_between_by_state(const Robot& robot, const Contact& contact, const PairRows& rows, int count,
+                           const DerivativeScratch& s, Rows rates, Rows change) {
+    const Sweep& sweep = s.scratch.sweep;
+    const int nv = robot.nv;
+    for (Tips at = outermost(robot, contact); at.outermost() >= 0; at.go_inwards(robot)) {
+        const int k = at.outermost();
+        const Spatial& column = sweep.column[k];
+        const Shift& shift = s.shift[k];
+        const auto by_q = [&](bool moves, int j) -> BodyChange {
+            if (!moves) return {};
+            const Spatial& velocity = sweep.velocity[j];
+            return {column, cross_motion(column, velocity) + shift.velocity,
+                    cross_motion(column, s.full[j]) + shift.acceleration + cross_motion(shift.velocity, velocity)};
+        };
+        const auto by_v = [&](bool moves, int j) -> BodyChange {
+            if (!moves) return {};
+            return {{}, column, cross_motion(column, sweep.velocity[j]) + shift.by_velocity};
+        };
+        const bool own = at.one == k, other = at.two == k;
+        const int a = contact.joint, b = contact.other->joint;
+        std::array<double, 3> rate, bend, rate_by_v, bend_by_v;
+        rows.along(by_q(own, a), by_q(other, b), rate, bend);
+        rows.along(by_v(own, a), by_v(other, b), rate_by_v, bend_by_v);
+        for (int r = 0; r < count; ++r) {
+            rates[r][k] = rate[r], change[r][k] = bend[r], change[r][nv + k] = bend_by_v[r];
+        }
+    }
+}
+
+// Derivatives of its velocities by q alone.
+void rates_between_by_place(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
+                            Rows rates) {
+    const Meeting meeting = met(contact, sweep);
+    const int own = contact.joint, other = contact.other->joint;
+    const PairRows rows(mode.terrain.frame, meeting, contact.radius, {velocity_of(own, sweep), {}},
+                        {velocity_of(other, sweep), {}});
+    const auto add = [&](int body) {
+        for (int j = body; j >= 0; j = robot.joints[j].parent) {
+            const Joint& joint = robot.joints[j];
+            for (int k = joint.v; k < joint.v + joint.size; ++k) {
+                const Spatial& column = sweep.column[k];
+                const Spatial inwards = cross_motion(velocity_of(joint.parent, sweep), column);
+                const BodyChange moved{column, cross_motion(column, velocity_of(body, sweep)) + inwards, {}};
+                std::array<double, 3> rate, change;
+                rows.along(body == own ? moved : BodyChange{}, body == own ? BodyChange{} : moved, rate, change);
+                for (int r = 0; r < mode.terrain.frame.rows; ++r) rates[r][k] += rate[r];
+            }
+        }
+    };
+    add(own), add(other);
+}
+
 // How friction turns with the slip velocity z: -mu lam_n (1 - s s^T) / |z| dz, whatever the normal force does.
 void turn_with_slip(const Closed& closed, const std::array<double, 2>& slip, const double* speeds, double normal,
                     Rows rates, Rows direct, int columns) {
@@ -353,7 +436,13 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
             const double* own = &s.scratch.row[(first + r) * nv];
             std::copy(own, own + nv, rates[r] + nv);
         }
-        if (closed.contact.joint >= 0) {
+        if (closed.contact.other) {
+            const Meeting meeting = met(closed.contact, sweep);
+            const PairRows own = pair_rows(robot, mode, closed.contact, meeting, s);
+            stay_between(robot, closed.contact, own, &s.forces.forces[first], sweep, d);
+            const Rows change = Rows{s.change.data(), width}.from(first);
+            rows_between_by_state(robot, closed.contact, own, count, s, rates, change);
+        } else if (closed.contact.joint >= 0) {
             const Footing& under = s.scratch.footing[i];
             const Touch at = touch(closed.contact, sweep, under);
             const Rows change = Rows{s.change.data(), width}.from(first);
@@ -439,6 +528,10 @@ bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
         if (contact.joint < 0) continue;
+        if (contact.other) {
+            rates_between_by_place(robot, mode, contact, sweep, rates.from(mode.first[i]));
+            continue;
+        }
         Footing under;
         if (!stand(mode.terrain, contact, sweep, under)) return false;
         const Touch at = touch(contact, sweep, under);
@@ -493,6 +586,11 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const d
         if (contact.joint < 0) continue;
         const Footing& under = s.scratch.footing[i];
         const double* along = &impulses[mode.first[i]];
+        if (contact.other) {
+            const Meeting meeting = met(contact, sweep);
+            stay_between(weightless, contact, pair_rows(weightless, mode, contact, meeting, s), along, sweep, d);
+            continue;
+        }
         stay_with_ground(weightless, mode, contact, touch(contact, sweep, under), along, sweep, d);
     }
     return true;

@@ -1,8 +1,8 @@
 // First derivatives of accelerations, contact forces and contact velocities of a mode, by the state.
 #pragma once
 
-#include "contact_mode.hpp"
 #include "dense.hpp"
+#include "pair_derivatives.hpp"
 
 namespace native {
 

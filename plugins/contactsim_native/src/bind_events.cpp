@@ -1,4 +1,5 @@
 // What Python sees of events.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -111,10 +112,12 @@ Happened happened_of(const TouchingWorld& world, double t, const Row& x, const R
 }
 
 Event event_of(const TouchingWorld& world, double t, const Row& x, const std::vector<int>& touching,
-               const std::vector<std::vector<double>>& states, const std::vector<int>& kinds) {
+               const std::vector<std::vector<double>>& states, const std::vector<std::optional<Region>>& regions,
+               const std::vector<int>& kinds) {
     demand(x.shape(0) == std::size_t(world.robot.nq + world.robot.nv + world.drive.memory), "a state");
-    demand(states.size() == touching.size() && kinds.size() == touching.size(), "a state and a kind of each contact");
-    Event event{t, x.data(), touching, {}, {}};
+    demand(states.size() == touching.size() && regions.size() == touching.size() && kinds.size() == touching.size(),
+           "a state, a region and a kind of each contact");
+    Event event{t, x.data(), touching, {}, regions, {}};
     for (std::size_t i = 0; i < touching.size(); ++i) {
         demand(touching[i] >= 0 && touching[i] < int(world.contacts.size()), "contacts by their numbers");
         event.states.push_back(state(states[i]));
@@ -174,6 +177,12 @@ void bind_events(nb::module_& m) {
                  demand(joint >= 0 && joint < int(world.robot.joints.size()), "a joint by its number");
                  add(world, point(joint, centre, radius), tangents, kinetic, resting, restitution);
              })
+        .def("add_pair",
+             [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, const Solid& solid,
+                int tangents, double kinetic, double resting, double restitution) {
+                 demand(joint >= 0 && joint < int(world.robot.joints.size()), "a joint by its number");
+                 add(world, pair(joint, centre, radius, solid), tangents, kinetic, resting, restitution);
+             })
         .def("add_limit",
              [](TouchingWorld& world, int velocity, double sign, int coordinate, double bound, double restitution) {
                  add(world, limit(velocity, sign, coordinate, bound), 0, 0.0, 0.0, restitution);
@@ -231,8 +240,9 @@ void bind_events(nb::module_& m) {
     m.def(
         "resolve",
         [](const TouchingWorld& world, double t, Row x, const std::vector<int>& touching,
-           const std::vector<std::vector<double>>& states, const std::vector<int>& kinds) -> std::optional<Outcome> {
-            const Event event = event_of(world, t, x, touching, states, kinds);
+           const std::vector<std::vector<double>>& states, const std::vector<std::optional<Region>>& regions,
+           const std::vector<int>& kinds) -> std::optional<Outcome> {
+            const Event event = event_of(world, t, x, touching, states, regions, kinds);
             Outcome outcome;
             nb::gil_scoped_release released;
             if (!resolve(world, event, outcome)) return std::nullopt;

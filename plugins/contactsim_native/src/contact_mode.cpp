@@ -54,11 +54,6 @@ Vec3 speed_of(const Contact& contact, const Vec3& centre, const Sweep& sweep) {
     return motion.linear + cross(motion.angular, centre) - sweep.ground.velocity;
 }
 
-// A sphere where it meets its solid.
-Meeting met(const Contact& contact, const Sweep& sweep) {
-    return meet(*contact.other, contact.region, centre_of(contact, sweep), contact.radius, sweep);
-}
-
 // Velocity of the point of a contact that is nearest to the ground, against the ground there; or to its solid.
 Vec3 slip_velocity(const Terrain& terrain, const Contact& contact, const Vec3& centre, const Sweep& sweep,
                    const Footing& under) {
@@ -115,6 +110,19 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
 }
 
 }  // namespace
+
+Meeting met(const Contact& contact, const Sweep& sweep) {
+    return meet(*contact.other, contact.region, centre_of(contact, sweep), contact.radius, sweep);
+}
+
+int outermost(const Robot& robot, int j) {
+    return j < 0 ? -1 : robot.joints[j].v + robot.joints[j].size - 1;
+}
+
+Tips outermost(const Robot& robot, const Contact& contact) {
+    if (contact.joint < 0) return {contact.velocity};
+    return {outermost(robot, contact.joint), contact.other ? outermost(robot, contact.other->joint) : -1};
+}
 
 bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found) {
     if (contact.other) {
@@ -180,16 +188,6 @@ double product(const double* a, const double* b, int n) {
     return sum;
 }
 
-// The outermost velocity that moves a body, or the world; those that move a contact.
-int outermost(const Robot& robot, int j) {
-    return j < 0 ? -1 : robot.joints[j].v + robot.joints[j].size - 1;
-}
-
-Tips outermost(const Robot& robot, const Contact& contact) {
-    if (contact.joint < 0) return {contact.velocity};
-    return {outermost(robot, contact.joint), contact.other ? outermost(robot, contact.other->joint) : -1};
-}
-
 // Rows C that are held and directions D of the forces, at a state that has been swept; false where a contact has none.
 bool assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
     const int nv = robot.nv, rows = mode.rows;
@@ -222,11 +220,27 @@ bool assemble(const Robot& robot, const ContactMode& mode, const References& ref
     return true;
 }
 
+// The product of `weighed` and `across`, of rows with few numbers each, summed in the order of `add_product`.
+void add_few(const Robot& robot, Scratch& s, int size, int width) {
+    std::vector<int> moved;
+    for (int i = 0; i < size; ++i) {
+        if (i == 0 || !(s.tips[i] == s.tips[i - 1])) {
+            moved.clear();
+            for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot)) moved.push_back(at.outermost());
+            std::reverse(moved.begin(), moved.end());
+        }
+        for (const int k : moved) {
+            add_scaled(&s.product[i * width], s.weighed[i * robot.nv + k], &s.across[k * width], width);
+        }
+    }
+}
+
 // held M^-1 directions^T (size, size), row by row: M = L^T D L, and L^-T of a row has no more entries than the row.
 void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions, int size) {
     const int nv = robot.nv, width = padded(size);
     s.inwards = directions, s.weighed = s.held;
     set_zeros(s.across, nv * width);
+    int moved = 0;  // numbers of all rows that are not zero
     for (int first = 0, end; first < size; first = end) {
         const Tips tips = s.tips[first];
         for (end = first + 1; end < size && s.tips[end] == tips;) ++end;
@@ -237,6 +251,7 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
         for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
             const int k = at.outermost();
             const double share = 1.0 / s.sweep.mass[k * nv + k];
+            moved += end - first;
             for (int r = 0; r < end - first; ++r) {
                 weighed[r * nv + k] = share * (same ? inwards : weighed)[r * nv + k];
                 s.across[k * width + first + r] = inwards[r * nv + k];
@@ -244,7 +259,11 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
         }
     }
     set_zeros(s.product, size * width);
-    add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+    if (4 * moved < size * nv) {
+        add_few(robot, s, size, width);
+    } else {
+        add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+    }
     s.matrix.resize(size * size);
     for (int i = 0; i < size; ++i) std::copy_n(&s.product[i * width], size, &s.matrix[i * size]);
 }

@@ -154,6 +154,13 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& scra
 // hills any measure of the same sign. NaN: there is no ground.
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q);
 
+// The outermost velocity that moves a joint's body; -1: it is the world. Those that move a contact.
+int outermost(const Robot& robot, int joint);
+Tips outermost(const Robot& robot, const Contact& contact);
+
+// A sphere where it meets its solid, where joints' places are known.
+Meeting met(const Contact& contact, const Sweep& sweep);
+
 // Distance of a sphere from the origin of the solid that it touches, where joints' places are known.
 double distance_between(const Contact& contact, const Sweep& sweep);
 

@@ -255,14 +255,14 @@ class EventDerivative {
     // makes it zero.
     int held_before(int i) const {
         Touch was = Touch::open;
-        if (happened_.struck.empty()) {
+        const auto place = std::find(happened_.struck.begin(), happened_.struck.end(), happened_.closed[i]);
+        if (place == happened_.struck.end()) {  // an impact leaves contacts of other bodies as they are
             const ContactState& state = happened_.before[i];
             if (state.closed()) was = state.standing == Standing::stick ? Touch::stick : Touch::slip;
         } else {
-            const auto place = std::find(happened_.struck.begin(), happened_.struck.end(), happened_.closed[i]);
             const std::size_t k = place - happened_.struck.begin();
             const PassedStage& last = happened_.stages.back();
-            if (k < happened_.struck.size() && !last.lifted[k] && last.rebound[k] == 0.0) was = last.modes[k];
+            if (!last.lifted[k] && last.rebound[k] == 0.0) was = last.modes[k];
         }
         return was == Touch::open ? 0 : was == Touch::stick ? 1 + behind_.width(i) : 1;
     }

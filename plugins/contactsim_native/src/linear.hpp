@@ -11,6 +11,8 @@ namespace native {
 // x with A x = b, by Gauss with partial pivoting, in place; false where A is singular. The determinant of A is told.
 inline bool solve_dense(std::vector<double>& a, std::vector<double>& b, int n, double* determinant = nullptr) {
     if (determinant) *determinant = 1.0;
+    const bool large = n > 24;  // of which many numbers may be zero
+    std::vector<int> filled;
     for (int k = 0; k < n; ++k) {
         int pivot = k;
         for (int i = k + 1; i < n; ++i) {
@@ -22,10 +24,22 @@ inline bool solve_dense(std::vector<double>& a, std::vector<double>& b, int n, d
             std::swap_ranges(&a[k * n], &a[k * n] + n, &a[pivot * n]);
             std::swap(b[k], b[pivot]);
         }
+        // Rows of contacts that have nothing to do with each other have few numbers in common.
+        const double* row = &a[k * n];
+        filled.clear();
+        for (int j = k + 1; j < n && large; ++j) {
+            if (row[j] != 0.0) filled.push_back(j);
+        }
+        const bool sparse = large && 4 * filled.size() < static_cast<std::size_t>(n - k);
         for (int i = k + 1; i < n; ++i) {
-            const double share = a[i * n + k] / a[k * n + k];
+            const double share = a[i * n + k] / row[k];
             if (share == 0.0) continue;
-            for (int j = k + 1; j < n; ++j) a[i * n + j] -= share * a[k * n + j];
+            double* own = &a[i * n];
+            if (sparse) {
+                for (const int j : filled) own[j] -= share * row[j];
+            } else {
+                for (int j = k + 1; j < n; ++j) own[j] -= share * row[j];
+            }
             b[i] -= share * b[k];
         }
     }

@@ -49,8 +49,10 @@ class Resolution final : public Landing {
         x_.assign(event.x, event.x + robot_.nq + robot_.nv + world.drive.memory);
         all_.terrain = world.terrain, all_.turning = world.turning;
         scratch_.sweep.ground = world.terrain.at(t_);
-        for (const int i : event.touching) {
+        for (int k = 0; k < count_; ++k) {
+            const int i = event.touching[k];
             all_.closed.push_back({world.contacts[i], State::stick, world.kinetic[i]});
+            all_.closed.back().contact.region = event.regions[k];
             tangents_.push_back(world.tangents[i]), number_.push_back(i);
         }
         all_.count();

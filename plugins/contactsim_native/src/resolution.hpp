@@ -56,8 +56,9 @@ struct TouchingWorld {
 struct Event {
     double t = 0.0;
     const double* x = nullptr;
-    std::vector<int> touching;         // contacts, in rising order
-    std::vector<ContactState> states;  // of each of them before the event
+    std::vector<int> touching;                   // contacts, in rising order
+    std::vector<ContactState> states;            // of each of them before the event
+    std::vector<std::optional<Region>> regions;  // of the boxes that they touched already
     std::vector<Kind> kinds;
 };
 

@@ -86,6 +86,14 @@ Vec3 Meeting::turned(const Vec3& moved) const {
     return (along - normal * dot(normal, along)) * (1.0 / length);
 }
 
+Vec3 Meeting::bent(const Vec3& moved, const Vec3& rate) const {
+    const double length = std::sqrt(dot(offset, offset));
+    if (length == 0.0) return {};
+    const Vec3 turn = turned(moved);
+    const Vec3 sum = turn * dot(normal, rate) + normal * dot(turn, rate) + turned(rate) * dot(normal, moved);
+    return sum * (-1.0 / length);
+}
+
 double margin(const Solid& solid, const Region& held, int side, const Vec3& centre, const Sweep& sweep) {
     const int axis = std::abs(side) - 1;
     const Mat3 turn = axes_of(solid, sweep);
@@ -124,6 +132,20 @@ std::array<Vec3, 3> PairFrame::rates(const Vec3& n, const Vec3& n_rate) const {
         const double part = dot(n, tangents[k]) * share;
         const double rate = dot(n_rate, tangents[k]) * share - part * share * dot(n_rate, start);
         found[1 + k] = -(sum * rate) - n_rate * part;
+    }
+    return found;
+}
+
+std::array<Vec3, 3> PairFrame::bends(const Vec3& n, const Vec3& a, const Vec3& b) const {
+    std::array<Vec3, 3> found{};
+    if (rows < 3) return found;
+    const double share = 1.0 / (1.0 + dot(n, start)), by_a = share * dot(a, start), by_b = share * dot(b, start);
+    for (int k = 0; k < 2; ++k) {
+        const Vec3& tangent = tangents[k];
+        const double part = dot(n, tangent) * share;
+        const double along_a = dot(a, tangent) * share - part * by_a, along_b = dot(b, tangent) * share - part * by_b;
+        const double both = -dot(a, tangent) * share * by_b - along_b * by_a + part * by_a * by_b;
+        found[1 + k] = -(a * along_b + b * along_a + (start + n) * both);
     }
     return found;
 }

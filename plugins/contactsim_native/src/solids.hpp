@@ -32,7 +32,8 @@ struct Meeting {
     Vec3 offset;          // in these: from the point, edge or corner that is nearest; zero of a plane side
     Region beyond;        // axes along which that counts
 
-    Vec3 turned(const Vec3& moved) const;  // the normal, as the centre moves in the solid
+    Vec3 turned(const Vec3& moved) const;                  // the normal, as the centre moves in the solid
+    Vec3 bent(const Vec3& moved, const Vec3& rate) const;  // that of a rate, as it moves
 };
 
 // The origin of a solid, from that of the sweep.
@@ -64,6 +65,7 @@ struct PairFrame {
 
     std::array<Vec3, 3> axes(const Vec3& n) const;
     std::array<Vec3, 3> rates(const Vec3& n, const Vec3& n_rate) const;
+    std::array<Vec3, 3> bends(const Vec3& n, const Vec3& a, const Vec3& b) const;  // second derivative, along a and b
 };
 
 // Velocity, and rate of it by a joint's own accelerations, of what is fixed to a joint, or to the world.
