@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .rigid_sensitivity import Sensitivity
 
 WATCHES = 8  # compiled, of a pattern, that are kept
+WATCHED = 2000  # contacts up to which a compiled arc watches all, near or far
 ALL_BUT = 1.5  # slip speeds at which one step more ends a slip in space
 TOGETHER = 32  # open contacts whose motion is looked at together
 
@@ -108,7 +109,7 @@ class RigidFlow(ContactFlow):
 
     def __init__(self, arc: RigidArc) -> None:
         self.arc, self.references = arc, References(incipient=arc.incipient)
-        skips = bool(len(arc.mechanism.skippable))
+        skips = len(arc.mechanism.skippable) > 0 and not _watches_all(arc)
         self._watched = np.zeros(0, dtype=int)  # of the contacts that are skippable those that are looked at
         self._lay_out(guards_of(arc, self._watched if skips else None))
         self.clearance = 0.0 if skips else math.inf
@@ -776,6 +777,14 @@ class RigidFlow(ContactFlow):
         if motion.derivatives is None:
             motion.derivatives = (sensitivity(self.arc, t, x, self.references, motion),)
         return motion.derivatives[0]
+
+
+def _watches_all(arc: RigidArc) -> bool:
+    """Whether a compiled arc watches all of many contacts, none of which Python has to look at."""
+    known = arc.mechanism.plain_robot
+    if known is None or arc.compiled is None or arc.mode.redundant or len(known.contacts) > WATCHED:
+        return False
+    return all(contact is not None for contact in known.contacts)
 
 
 def flow_of(arc: RigidArc) -> RigidFlow:

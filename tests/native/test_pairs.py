@@ -13,6 +13,7 @@ from contactsim.contact_dynamics.rigid_flow import RigidFlow, flow_of
 from contactsim.contact_dynamics.world import World
 from contactsim.errors import SingularError
 from contactsim.hybrid.stepper import Stepper
+from contactsim.multibody.kinematics.bound_world import MANY
 
 from .compared_events import compared
 
@@ -270,6 +271,24 @@ def test_a_ball_rolls_over_the_edge_of_a_box() -> None:
     assert max(abs(a.time - b.time) for a, b in zip(one.all_events, other.all_events, strict=True)) < 1e-9
     assert off(one.final_x, other.final_x) < 1e-9
     assert steps_of_python(system, state, 0.4)[1] <= 1
+
+
+def test_many_pairs_are_all_watched_in_one_arc() -> None:
+    """Where Python leaves out those of the 561 that are far; two layers of balls meet."""
+    count = 34
+    world = cs.Robot.merge([ball()] * count, [f"ball{k}" for k in range(count)])
+    assert count * (count - 1) // 2 >= MANY
+    rng, start = np.random.default_rng(0), {}
+    for k in range(count):
+        upper, cell = divmod(k, count // 2)
+        place = 0.15 * np.array([cell % 5, cell // 5, 2.0 + upper]) + rng.uniform(-0.01, 0.01, 3)
+        start[f"ball{k}"] = np.array([*place, 0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, -2.0 * upper, 0.0, 0.0, 0.0])
+    system, state = cs.ContactSystem(world), cs.State(*world.pack(start))
+    one, steps = steps_of_python(system, state, 0.05)
+    other = cs.simulate(system, state, (0.0, 0.05), tolerances=TIGHT, engine="python")
+    assert len(one.events) > 10 and steps <= 1
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert off(one.final_x, other.final_x) < RUN
 
 
 def test_what_is_no_sphere_on_a_sphere_or_a_box_is_left_to_python() -> None:

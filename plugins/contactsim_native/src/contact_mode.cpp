@@ -124,6 +124,13 @@ Tips outermost(const Robot& robot, const Contact& contact) {
     return {outermost(robot, contact.joint), contact.other ? outermost(robot, contact.other->joint) : -1};
 }
 
+std::vector<int> moving(const Robot& robot, Tips tips) {
+    std::vector<int> found;
+    for (; tips.outermost() >= 0; tips.go_inwards(robot)) found.push_back(tips.outermost());
+    std::reverse(found.begin(), found.end());
+    return found;
+}
+
 bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found) {
     if (contact.other) {
         found.axis = terrain.frame.axes(met(contact, sweep).normal);
@@ -224,11 +231,7 @@ bool assemble(const Robot& robot, const ContactMode& mode, const References& ref
 void add_few(const Robot& robot, Scratch& s, int size, int width) {
     std::vector<int> moved;
     for (int i = 0; i < size; ++i) {
-        if (i == 0 || !(s.tips[i] == s.tips[i - 1])) {
-            moved.clear();
-            for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot)) moved.push_back(at.outermost());
-            std::reverse(moved.begin(), moved.end());
-        }
+        if (i == 0 || !(s.tips[i] == s.tips[i - 1])) moved = moving(robot, s.tips[i]);
         for (const int k : moved) {
             add_scaled(&s.product[i * width], s.weighed[i * robot.nv + k], &s.across[k * width], width);
         }
@@ -332,12 +335,14 @@ std::vector<Beginning> beginnings(const ContactMode& mode) {
     return found;
 }
 
-// What a turn of each slip direction by one radian adds to the accelerations (count, nv).
+// What a turn of each slip direction by one radian adds to the accelerations (count, nv), right after `solve_forces`.
 bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const std::vector<Beginning>& beginning,
                             Scratch& s, std::vector<double>& added) {
     const int nv = robot.nv, size = s.size, count = static_cast<int>(beginning.size());
+    const int width = padded(size), columns = padded(count);
     added.assign(count * nv, 0.0);
     solve_directions(robot, s);
+    std::vector<double> matrix(s.product), answers(size * columns, 0.0);
     for (int j = 0; j < count; ++j) {
         const Beginning& one = beginning[j];
         double* own = &added[j * nv];
@@ -346,15 +351,15 @@ bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const s
         const double *first = &s.row[(one.row + 1) * nv], *second = first + nv;
         for (int k = 0; k < nv; ++k) own[k] = push * (slip[0] * second[k] - slip[1] * first[k]);
         s.sweep.solve(robot, own);
-        std::vector<double> matrix(size * size), answer(size);
         for (int i = 0; i < size; ++i) {
-            for (int k = 0; k < size; ++k) matrix[i * size + k] = product(&s.held[i * nv], &s.solved[k * nv], nv);
-            answer[i] = -product(&s.held[i * nv], own, nv);
+            for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot)) {
+                answers[i * columns + j] -= s.held[i * nv + at.outermost()] * own[at.outermost()];
+            }
         }
-        if (!solve_dense(matrix, answer, size)) return false;
-        for (int i = 0; i < size; ++i) {
-            for (int k = 0; k < nv; ++k) own[k] += answer[i] * s.solved[i * nv + k];
-        }
+    }
+    if (!solve_dense({matrix.data(), width}, {answers.data(), columns}, size, columns)) return false;
+    for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < count; ++j) add_scaled(&added[j * nv], answers[i * columns + j], &s.solved[i * nv], nv);
     }
     return true;
 }

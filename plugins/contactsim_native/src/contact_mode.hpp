@@ -158,6 +158,9 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
 int outermost(const Robot& robot, int joint);
 Tips outermost(const Robot& robot, const Contact& contact);
 
+// All velocities inwards of these, in rising order: those at which rows of a contact have numbers.
+std::vector<int> moving(const Robot& robot, Tips tips);
+
 // A sphere where it meets its solid, where joints' places are known.
 Meeting met(const Contact& contact, const Sweep& sweep);
 

@@ -19,6 +19,13 @@ double product(const double* a, const double* b, int n) {
     return sum;
 }
 
+// The same where `a` has numbers at some places alone.
+double product(const double* a, const double* b, const std::vector<int>& places) {
+    double sum = 0.0;
+    for (const int k : places) sum += a[k] * b[k];
+    return sum;
+}
+
 double apart(const double* a, const double* b, int n) {
     double most = 0.0;
     for (int k = 0; k < n; ++k) {
@@ -33,10 +40,11 @@ double apart(const double* a, const double* b, int n) {
 
 void Expansion::lay_out(const Robot& robot, const ContactMode& mode) {
     robot_ = &robot, mode_ = &mode, nv_ = robot.nv, rows_ = mode.rows, free_ = 0;
-    slipping_.clear(), held_.clear(), pushed_.clear(), turning_.clear();
+    slipping_.clear(), held_.clear(), pushed_.clear(), turning_.clear(), moving_.clear();
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int first = mode.first[i], stuck = stuck_rows(mode, closed);
+        moving_.resize(first + rows_of(mode, closed), moving(robot, outermost(robot, closed.contact)));
         if (!slides(closed)) {
             for (int row = first; row < first + stuck; ++row) held_.push_back(row);
             continue;
@@ -100,9 +108,10 @@ bool Expansion::look(const Origin& origin, double share, const double* change, c
     system_.clear(held, held), answers_.clear(held, 1 + forces);
     for (int i = 0; i < held; ++i) {
         const double* own = row + held_[i] * nv_;
-        for (int k = 0; k < held; ++k) system_.rows()[i][k] = product(own, &solved_[k * nv_], nv_);
-        answers_.rows()[i][0] = -product(own, unforced, nv_) - bias[held_[i]];
-        for (int j = 0; j < forces; ++j) answers_.rows()[i][1 + j] = -product(own, pushed + j * nv_, nv_);
+        const std::vector<int>& places = moving_[held_[i]];
+        for (int k = 0; k < held; ++k) system_.rows()[i][k] = product(own, &solved_[k * nv_], places);
+        answers_.rows()[i][0] = -product(own, unforced, places) - bias[held_[i]];
+        for (int j = 0; j < forces; ++j) answers_.rows()[i][1 + j] = -product(own, pushed + j * nv_, places);
     }
     if (held && !solve_dense(system_.rows(), answers_.rows(), held, answers_.stride)) return false;
     for (int j = 0; j <= forces; ++j) {
@@ -115,8 +124,10 @@ bool Expansion::look(const Origin& origin, double share, const double* change, c
     for (int i = 0; i < slips_; ++i) {
         const int first = pushed_[3 * i];
         const double* normal = row + first * nv_;
-        for (int j = 0; j < forces; ++j) numbers[at_.along + i * forces + j] = product(normal, pushed + j * nv_, nv_);
-        numbers[at_.bias + i] = product(normal, unforced, nv_) + bias[first];
+        const std::vector<int>& places = moving_[first];
+        for (int j = 0; j < forces; ++j)
+            numbers[at_.along + i * forces + j] = product(normal, pushed + j * nv_, places);
+        numbers[at_.bias + i] = product(normal, unforced, places) + bias[first];
         std::copy_n(normal + nv_, 2 * nv_, numbers + at_.tangents + 2 * i * nv_);
     }
     std::copy_n(row, rows_ * nv_, numbers + at_.rows);
@@ -132,7 +143,8 @@ bool Expansion::ways(const double* numbers, std::vector<double>& found) {
     for (int i = 0; i < size; ++i) {
         const double* own = numbers + at_.rows + pushed_[chosen[i]] * nv_;
         for (int j = 0; j < size; ++j) {
-            system_.rows()[i][j] = product(own, numbers + at_.pushed + chosen[j] * nv_, nv_);
+            const double* moved = numbers + at_.pushed + chosen[j] * nv_;
+            system_.rows()[i][j] = product(own, moved, moving_[pushed_[chosen[i]]]);
         }
         if (i < free_) answers_.rows()[i][i] = 1.0;
     }

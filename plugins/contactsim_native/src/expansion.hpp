@@ -81,6 +81,7 @@ class Expansion {
     int nv_ = 0, rows_ = 0, slips_ = 0, free_ = 0;  // free_: tangents of slips that have a direction of their own
     std::vector<int> slipping_;                     // contacts that slip under friction
     std::vector<int> held_, pushed_;                // rows of the others that are held, and all rows of these
+    std::vector<std::vector<int>> moving_;          // velocities at which each row has numbers, rising
     std::vector<int> turning_;                      // tangents, of the latter, of slips that have their own direction
     Places at_{};
     double t0_ = 0.0, last_ = 0.0, duration_ = 0.0, accuracy_ = 0.0, middle_ = 0.0;
