@@ -55,20 +55,18 @@ ALL_BUT = 1.5  # slip speeds at which one step more ends a slip in space
 TOGETHER = 32  # open contacts whose motion is looked at together
 
 
-def _nearing(flow: RigidFlow, t: float, x: Array, duration: float, accuracy: float) -> tuple[RigidFlow, float]:
+def _nearing(flow: RigidFlow, t: float, x: Array, duration: float, accuracy: float) -> RigidFlow:
     """Slips in space that come to their stop turn so fast that the equations of motion stand almost still."""
     arc, world = flow.arc, flow.arc.world
     if not flow._free or arc.given is not None or arc.curved or arc.compiled is not None or world.memory:
-        return flow, duration
+        return flow
     rates = flow._terms(t, x).rates
     if min(_size(rates[arc.tangent[i]]) for i in flow._free) <= ALL_BUT * world.tolerances.slip_speed:
-        return flow, duration
+        return flow
     from .expanded_arc import expanded
 
-    found, shorter = expanded(arc, t, x, flow.references, flow.motion(t, x), duration / APPROACH, accuracy)
-    if found is not None:
-        flow = flow.changed(_expansion=found, is_expanded=True, spent=found.evaluations)
-    return flow, APPROACH * shorter
+    found = expanded(arc, t, x, flow.references, flow.motion(t, x), duration / APPROACH, accuracy)
+    return flow if found is None else flow.changed(_expansion=found, is_expanded=True, spent=found.evaluations)
 
 
 def _slowing(flow: RigidFlow, t: float, x: Array) -> float:
@@ -224,7 +222,7 @@ class RigidFlow(ContactFlow):
         if known is not None and known[0] == t and known[1] == key:
             return known[2]
         if self._expansion is not None and self._expansion.holds(t):
-            found = self._expansion.at(t, x, self.references)
+            found = self._expansion.at(t, self.arc.world.v(x), self.references)
         else:
             found = accelerations(self.arc, t, x, self.references, self._directions)
         self._known = t, key, found
@@ -441,11 +439,11 @@ class RigidFlow(ContactFlow):
 
     def _expansion_is_off(self, t: float, x: Array) -> bool:
         """Whether the expansion misses the motion at (t, x), where a step begins."""
-        expansion = self._expansion
+        expansion, world = self._expansion, self.arc.world
         assert expansion is not None
         if not expansion.holds(t):
             return True
-        return expansion.is_off(t, x, self.references, accelerations(self.arc, t, x, self.references))
+        return expansion.is_off(t, world.v(x), self.references, accelerations(self.arc, t, x, self.references))
 
     def soonest(self, t: float, x: Array, horizon: float) -> float:
         """By the rates and accelerations of the gaps and of the slips whose direction is held.

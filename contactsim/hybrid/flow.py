@@ -40,9 +40,8 @@ Stages = Callable[[Array, Array, float, float, Array, Array, Array, int, int], N
 Propagated = Callable[[ChartPath, float, float, Array, tuple[float, float]], Array | None]
 
 # The flow as it is followed from (t, x) to a singular place that is some time [s] ahead: it may expand its field around
-# that state, if velocities miss less than an accuracy by that. (t, x, time, accuracy) -> it, or the flow as it was, and
-# the time [s] ahead at which it is worth asking once more.
-Nearing = Callable[[float, Array, float, float], "tuple[Flow, float]"]
+# that state, if velocities miss less than an accuracy by that. (t, x, time, accuracy) -> it, or the flow as it was.
+Nearing = Callable[[float, Array, float, float], "Flow"]
 
 # Steps of DOP853, or of Radau9, by an engine, from where a stepper and its watch are, as they take them, as long as
 # nothing happens. The course goes along. Where no step succeeds there are none: the stepper itself has to find out why.

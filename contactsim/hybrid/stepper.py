@@ -39,7 +39,8 @@ WITHIN_REACH = 2.0  # times its length at which a step counts as hemmed in by a 
 FINEST = 100.0 * float(np.finfo(float).eps)  # relative error of a step below which SciPy's methods take none
 BRIEFLY, SHORTLY = 5e-4, 0.1  # shares of the step that the motion allows, below which orders three and five do
 FIRST_SHARE = 0.2  # of the way to a singular place that the first step towards it takes
-EXPANDED = 3e-3  # share of the step that the motion allows within which a field is expanded
+# A field is expanded within this share of the step that the motion allows, and once more within a share of that.
+EXPANDED, SOONER = 3e-3, 0.25
 BEHIND = 1.2  # times the way to a singular place by which a field is looked at then
 CUT = 0.1  # share of the tolerance that a short step may miss whose interpolant is its state at an event
 EXACT = 2e-8  # share of the tolerance that a step may miss, whose interpolant is as good as a step
@@ -237,7 +238,8 @@ class Stepper:
             return False
         if bound - self.t <= BEHIND * approach:
             return True
-        flow, self._expandable = nearing(self.t, self.x, approach, STEP_SHARE * self.tolerances.atol)
+        flow = nearing(self.t, self.x, approach, STEP_SHARE * self.tolerances.atol)
+        self._expandable = SOONER * approach
         if flow is not self.flow:
             self.flow, self.evaluations = flow, self.evaluations + flow.spent
         return False

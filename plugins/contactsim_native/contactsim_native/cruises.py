@@ -156,18 +156,15 @@ def thresholds() -> _native.Thresholds:
         "guess": hybrid_zero.GUESS,
         "lowest": hybrid_zero.LOWEST,
         "corrections": event_location.CORRECTIONS,
+        "sooner": stepper.SOONER,
         "behind": stepper.BEHIND,
         "all_but": rigid_flow.ALL_BUT,
         "expanding": _native.Expanding(
             longer=expanded_arc.LONGER,
-            probe=expanded_arc.PROBE,
-            steps=expanded_arc.STEPS,
+            probe_time=expanded_arc.PROBE[0],
+            probe_turn=expanded_arc.PROBE[1],
             least_turn=expanded_arc.LEAST_TURN,
             middle=expanded_arc.MIDDLE,
-            order=expanded_arc.ORDER,
-            foreseen=expanded_arc.FORESEEN,
-            shorter=expanded_arc.MOST,
-            least=expanded_arc.LEAST,
         ),
         "looking": _native.Looking(
             looks=guard_minima.LOOKS, least=guard_minima.LEAST, most=guard_minima.MOST, seen=guard_minima.SEEN

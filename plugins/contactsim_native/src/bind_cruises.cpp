@@ -165,14 +165,14 @@ void bind_cruises(nb::module_& m) {
         .def_rw("lowest", &Thresholds::lowest)
         .def_rw("corrections", &Thresholds::corrections)
         .def_rw("looking", &Thresholds::looking)
+        .def_rw("sooner", &Thresholds::sooner)
         .def_rw("behind", &Thresholds::behind)
         .def_rw("all_but", &Thresholds::all_but)
         .def_rw("expanding", &Thresholds::expanding);
 
     nb::class_<Expanding>(m, "Expanding")
-        .def(nb::init<double, double, int, double, double, double, double, double, double>(), nb::arg("longer"),
-             nb::arg("probe"), nb::arg("steps"), nb::arg("least_turn"), nb::arg("middle"), nb::arg("order"),
-             nb::arg("foreseen"), nb::arg("shorter"), nb::arg("least"));
+        .def(nb::init<double, double, double, double, double>(), nb::arg("longer"), nb::arg("probe_time"),
+             nb::arg("probe_turn"), nb::arg("least_turn"), nb::arg("middle"));
 
     nb::class_<Looking>(m, "Looking")
         .def(nb::init<int, double, double, double>(), nb::arg("looks"), nb::arg("least"), nb::arg("most"),

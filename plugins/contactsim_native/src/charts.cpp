@@ -74,13 +74,6 @@ void rate_of_motion(const Vec3& move, const Vec3& angle, Vec3& along, Vec3& abou
     about = unturned(angle, about, value);
 }
 
-// The angle from one quaternion to another close by: twice the vector of the product of the inverse of the first.
-Vec3 close_turn(const double* from, const double* to) {
-    const Quaternion turned =
-        Quaternion{-from[0], -from[1], -from[2], from[3]} * Quaternion{to[0], to[1], to[2], to[3]};
-    return Vec3{turned.x, turned.y, turned.z} * (turned.w < 0.0 ? -2.0 : 2.0);
-}
-
 void turn_pair(const double* pair, double angle, double* out) {
     const double c = std::cos(angle), s = std::sin(angle);
     const double x = pair[0] * c - pair[1] * s, y = pair[1] * c + pair[0] * s;
@@ -140,38 +133,6 @@ void integrate(const Robot& robot, const double* q, const double* dq, double* ou
             }
             case JointKind::translation:
                 put(three(start) + three(along), end);
-                break;
-        }
-    }
-}
-
-void close_difference(const Robot& robot, const double* from, const double* to, double* out) {
-    for (const Joint& joint : robot.joints) {
-        const double *start = from + joint.q, *end = to + joint.q;
-        double* own = out + joint.v;
-        switch (joint.kind) {
-            case JointKind::revolute:
-            case JointKind::prismatic:
-            case JointKind::unbounded:
-                own[0] = joint_difference(joint, from, to);
-                break;
-            case JointKind::free_flyer: {
-                const Quaternion first{start[3], start[4], start[5], start[6]};
-                put(first.matrix().transposed() * (three(end) - three(start)), own);
-                put(close_turn(start + 3, end + 3), own + 3);
-                break;
-            }
-            case JointKind::spherical:
-                put(close_turn(start, end), own);
-                break;
-            case JointKind::planar: {
-                const Vec3 moved{end[0] - start[0], end[1] - start[1], 0.0};
-                own[0] = start[2] * moved.x + start[3] * moved.y, own[1] = start[2] * moved.y - start[3] * moved.x;
-                own[2] = start[2] * end[3] - start[3] * end[2];
-                break;
-            }
-            case JointKind::translation:
-                put(three(end) - three(start), own);
                 break;
         }
     }

@@ -13,9 +13,6 @@ void integrate(const Robot& robot, const double* q, const double* dq, double* ou
 // dexp^-1 of dq on the body velocities in `rate`, in place.
 void chart_rate(const Robot& robot, const double* dq, double* rate);
 
-// The tangent vector (nv,) from a configuration to one close by, but for what is of second order in it.
-void close_difference(const Robot& robot, const double* from, const double* to, double* out);
-
 // Torque kp (q_ref (-) q) of plain joints and of those that turn without end.
 double joint_difference(const Joint& joint, const double* from, const double* to);
 

@@ -74,21 +74,19 @@ void Voyage::expand(double approach) {
         course_.hemmed = true;  // nothing is asked about what lies behind the bound
         return;
     }
+    course_.expandable = rules_.sooner * approach;
     if (slowest_ <= rules_.all_but * arc_.slip_speed) return;
     const Origin origin{
         robot_, arc_.mode, arc_.drive, room_.known, step_.t0, step_.start.data(), room_.acceleration.data()};
-    double shorter;
-    const bool made =
-        expansion_.make(origin, references(), rules_.expanding, approach / rules_.approach, course_.atol, shorter);
-    course_.expandable = rules_.approach * shorter;
-    if (!made) return;
+    if (!expansion_.make(origin, references(), rules_.expanding, approach / rules_.approach, course_.atol)) return;
     room_.expansion = &expansion_;
     course_.evaluations += expansion_.evaluations();
 }
 
 bool Voyage::still_holds() {
+    const double* v = step_.start.data() + robot_.nq;
     return expansion_.holds(step_.t0) &&
-           !expansion_.is_off(references(), step_.t0, step_.start.data(), room_.acceleration.data(), room_.told.rates);
+           !expansion_.is_off(references(), step_.t0, v, room_.acceleration.data(), room_.told.rates);
 }
 
 bool Voyage::turn_references(double& approach) {

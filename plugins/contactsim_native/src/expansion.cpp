@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "charts.hpp"
 #include "stages.hpp"
@@ -10,8 +9,6 @@
 namespace native {
 
 namespace {
-
-constexpr double TINY = 1e-300;  // keeps quotients of two zeros finite
 
 double product(const double* a, const double* b, int n) {
     double sum = 0.0;
@@ -39,7 +36,7 @@ double apart(const double* a, const double* b, int n) {
 }  // namespace
 
 void Expansion::lay_out(const Robot& robot, const ContactMode& mode) {
-    robot_ = &robot, mode_ = &mode, nv_ = robot.nv, rows_ = mode.rows, free_ = 0;
+    mode_ = &mode, nv_ = robot.nv, rows_ = mode.rows, free_ = 0;
     slipping_.clear(), held_.clear(), pushed_.clear(), turning_.clear(), moving_.clear();
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
@@ -68,15 +65,17 @@ void Expansion::lay_out(const Robot& robot, const ContactMode& mode) {
     at_.all = at_.drift + rows_;
 }
 
-void Expansion::place(double since, const double* change, const double* shift, std::vector<double>& x) {
-    const int nq = robot_->nq;
-    x.resize(nq + nv_), way_.resize(nv_);
+double Expansion::place(const Origin& origin, const Expanding& rules, double share, const double* change) {
+    const double since = share * duration_, grown = rules.middle * duration_;
+    const double* v = origin.x + origin.robot.nq;
+    std::vector<double> moved(nv_);
+    x_.resize(origin.robot.nq + nv_);
     for (int k = 0; k < nv_; ++k) {
-        const double v = start_[nq + k];
-        way_[k] = since * (v + 0.5 * since * (acceleration_[k] + since / 3.0 * jerk_[k])) + shift[k];
-        x[nq + k] = v + since * (acceleration_[k] + 0.5 * since * jerk_[k]) + change[k];
+        moved[k] = since * v[k] + 0.5 * since * since * acceleration_[k] + grown * change[k];
+        x_[origin.robot.nq + k] = v[k] + since * acceleration_[k] + change[k];
     }
-    integrate(*robot_, start_.data(), way_.data(), x.data());
+    integrate(origin.robot, origin.x, moved.data(), x_.data());
+    return origin.t + since;
 }
 
 void Expansion::drive(const Origin& origin, double t) {
@@ -85,11 +84,11 @@ void Expansion::drive(const Origin& origin, double t) {
     scratch_.sweep.ground = mode_->terrain.at(t);
 }
 
-bool Expansion::look(const Origin& origin, double share, const double* change, const double* shift, double* numbers) {
+bool Expansion::look(const Origin& origin, const Expanding& rules, double share, const double* change,
+                     double* numbers) {
     const Robot& robot = origin.robot;
     const int forces = 3 * slips_, held = static_cast<int>(held_.size());
-    place(share * duration_, change, shift, x_);
-    drive(origin, t0_ + share * duration_);
+    drive(origin, place(origin, rules, share, change));
     if (!lay_rows(robot, *mode_, x_.data(), x_.data() + robot.nq, scratch_)) return false;
     const double *row = scratch_.row.data(), *bias = scratch_.bias.data();
     double *unforced = numbers, *pushed = numbers + at_.pushed;
@@ -158,148 +157,76 @@ bool Expansion::ways(const double* numbers, std::vector<double>& found) {
     return true;
 }
 
-bool Expansion::bend(const Origin& origin, const References& references, const Expanding& rules, double& foreseen) {
+bool Expansion::make(const Origin& origin, const References& references, const Expanding& rules, double duration,
+                     double accuracy) {
+    lay_out(origin.robot, origin.mode);
+    const double* v = origin.x + origin.robot.nq;
+    t0_ = origin.t, duration_ = duration, last_ = origin.t + rules.longer * duration, accuracy_ = accuracy;
+    v_.assign(v, v + nv_), acceleration_.assign(origin.acceleration, origin.acceleration + nv_);
+    parts_.clear(3 + free_, at_.all);
+    double *here = parts_.rows()[0], *half = parts_.rows()[1], *end = parts_.rows()[2];
     const std::vector<double> still(nv_, 0.0);
-    double *here = parts_.rows()[0], *ahead = parts_.rows()[2], determinant;
-    jerk_.assign(nv_, 0.0);
-    if (!look(origin, 0.0, still.data(), still.data(), here) || !look(origin, 1.0, still.data(), still.data(), ahead)) {
+    if (!look(origin, rules, 0.0, still.data(), here) || !look(origin, rules, 0.5, still.data(), half) ||
+        !look(origin, rules, 1.0, still.data(), end)) {
         return false;
     }
-    found_.resize(nv_);
-    direct(references, here, start_.data() + robot_->nq);
-    if (!solve(ahead, found_.data(), determinant)) return false;
-    double change = 0.0, size = TINY;
-    for (int k = 0; k < nv_; ++k) {
-        change = std::max(change, std::abs(found_[k] - acceleration_[k]));
-        size = std::max(size, std::abs(acceleration_[k]));
-        jerk_[k] = (found_[k] - acceleration_[k]) / duration_;
+    for (int k = 0; k < at_.all; ++k) {
+        const double middle = half[k];
+        half[k] = 4.0 * middle - 3.0 * here[k] - end[k];
+        end[k] = 2.0 * (here[k] + end[k]) - 4.0 * middle;
     }
-    foreseen = rules.foreseen * duration_ * change * change / size;
-    return foreseen <= accuracy_;
-}
-
-bool Expansion::lines(const Origin& origin, const Expanding& rules) {
-    const std::vector<double> still(nv_, 0.0);
-    std::vector<double> turned, way;
-    const double* here = parts_.rows()[0];
+    std::vector<double> turned, lines, probe(still);
     leaving_.clear();
     for (const int j : turning_) {
         const double* row = here + at_.rows + pushed_[j] * nv_;
         leaving_.insert(leaving_.end(), row, row + nv_);
         const double change = product(row, acceleration_.data(), nv_) + here[at_.drift + pushed_[j]];
-        turned.push_back(duration_ * std::abs(change));
+        turned.push_back(duration * std::abs(change));
     }
     const double most = *std::max_element(turned.begin(), turned.end());
-    if (!(most > 0.0) || !ways(here, way)) return false;
-    for (int line = 0; line < 2 * free_; ++line) {
-        const int j = line % free_;
-        const bool moved = line >= free_;
-        const double size = std::max(turned[j], rules.least_turn * most) * (moved ? rules.middle * duration_ : 1.0);
-        double *own = parts_.rows()[3 + line], *along = &way[j * nv_];
-        std::vector<double> off(along, along + nv_);
-        for (double& part : off) part *= size;
-        const double *change = moved ? still.data() : off.data(), *shift = moved ? off.data() : still.data();
-        if (!look(origin, 0.0, change, shift, own)) return false;
-        for (int k = 0; k < at_.all; ++k) own[k] = (own[k] - here[k]) / size;
+    if (!(most > 0.0) || !ways(here, lines)) return false;
+    for (int j = 0; j < free_; ++j) {
+        const double size = std::max(turned[j], rules.least_turn * most);
+        double *way = &lines[j * nv_], *line = parts_.rows()[3 + j];
+        for (int k = 0; k < nv_; ++k) way[k] *= size, probe[k] += rules.probe_turn * way[k];
+        if (!look(origin, rules, 0.0, way, line)) return false;
+        for (int k = 0; k < at_.all; ++k) line[k] = (line[k] - here[k]) / size;
     }
-    return true;
+    const double t = place(origin, rules, rules.probe_time, probe.data());
+    const double* there = x_.data() + origin.robot.nq;
+    std::vector<double> truth(nv_);
+    Forces told;
+    drive(origin, t);
+    return native::accelerate(origin.robot, origin.mode, references, x_.data(), there, applied_.data(), scratch_,
+                              truth.data(), &told) &&
+           !is_off(references, t, there, truth.data(), told.rates);
 }
 
-bool Expansion::follow(const References& references, const Expanding& rules) {
-    std::vector<double> change(nv_, 0.0), shift(nv_, 0.0), turn(nv_), moved(nv_), bent(nv_);
-    const double step = rules.probe / rules.steps * duration_;
-    // By what the acceleration differs from that of the path.
-    const auto off_path = [&](double since, const std::vector<double>& by, const std::vector<double>& aside) {
-        place(since, by.data(), aside.data(), x_);
-        if (!accelerate(references, t0_ + since, x_.data(), bent.data())) return false;
-        for (int k = 0; k < nv_; ++k) bent[k] -= acceleration_[k] + since * jerk_[k];
-        return true;
-    };
-    for (int n = 0; n < rules.steps; ++n) {
-        if (!off_path(n * step, change, shift)) return false;
-        for (int k = 0; k < nv_; ++k) {
-            turn[k] = change[k] + 0.5 * step * bent[k], moved[k] = shift[k] + 0.5 * step * change[k];
-        }
-        if (!off_path((n + 0.5) * step, turn, moved)) return false;
-        for (int k = 0; k < nv_; ++k) shift[k] += step * turn[k], change[k] += step * bent[k];
-    }
-    place(rules.probe * duration_, change.data(), shift.data(), x_);
-    return true;
-}
-
-bool Expansion::make(const Origin& origin, const References& references, const Expanding& rules, double duration,
-                     double accuracy, double& shorter) {
-    lay_out(origin.robot, origin.mode);
-    t0_ = origin.t, duration_ = duration, last_ = origin.t + rules.longer * duration, accuracy_ = accuracy;
-    middle_ = rules.middle;
-    start_.assign(origin.x, origin.x + origin.robot.nq + nv_);
-    acceleration_.assign(origin.acceleration, origin.acceleration + nv_);
-    parts_.clear(3 + 2 * free_, at_.all);
-    double misses = std::numeric_limits<double>::infinity();
-    const bool made = [&] {
-        if (!bend(origin, references, rules, misses)) return false;
-        const std::vector<double> still(nv_, 0.0);
-        double *here = parts_.rows()[0], *half = parts_.rows()[1], *end = parts_.rows()[2];
-        if (!look(origin, 0.5, still.data(), still.data(), half) ||
-            !look(origin, 1.0, still.data(), still.data(), end)) {
-            return false;
-        }
-        for (int k = 0; k < at_.all; ++k) {
-            const double middle = half[k];
-            half[k] = 4.0 * middle - 3.0 * here[k] - end[k];
-            end[k] = 2.0 * (here[k] + end[k]) - 4.0 * middle;
-        }
-        if (!lines(origin, rules) || !follow(references, rules)) return false;
-        const double t = t0_ + rules.probe * duration_;
-        const std::vector<double> there = x_;
-        std::vector<double> truth(nv_);
-        Forces told;
-        drive(origin, t);
-        if (!native::accelerate(origin.robot, origin.mode, references, there.data(), there.data() + origin.robot.nq,
-                                applied_.data(), scratch_, truth.data(), &told)) {
-            return false;
-        }
-        misses = missed(references, t, there.data(), truth.data(), told.rates) / (rules.probe * rules.probe);
-        return misses <= accuracy;
-    }();
-    const double share = std::pow(accuracy / std::max(misses, TINY), 1.0 / rules.order);
-    shorter = duration * std::min(std::max(share, rules.least), rules.shorter);
-    return made;
-}
-
-void Expansion::blend(double t, const double* x, int count) {
-    const int nq = robot_->nq;
+void Expansion::blend(double t, const double* v, int count) {
     const double since = t - t0_, s = since / duration_;
-    const std::vector<double> still(nv_, 0.0);
-    place(since, still.data(), still.data(), on_);
-    close_difference(*robot_, on_.data(), x, way_.data());
-    weights_.assign({1.0, s, s * s});
-    weights_.resize(3 + 2 * free_);
+    weights_ = {1.0, s, s * s};
     for (int j = 0; j < free_; ++j) {
         const double* row = &leaving_[j * nv_];
         double left = 0.0;
-        for (int k = 0; k < nv_; ++k) left += row[k] * (x[nq + k] - on_[nq + k]);
-        weights_[3 + j] = left, weights_[3 + free_ + j] = product(row, way_.data(), nv_);
+        for (int k = 0; k < nv_; ++k) left += row[k] * (v[k] - v_[k] - since * acceleration_[k]);
+        weights_.push_back(left);
     }
     now_.clear(1, count);
-    add_product(now_.rows(), 1.0, {weights_.data(), 3 + 2 * free_}, parts_.rows(), 1, 3 + 2 * free_, now_.stride);
+    add_product(now_.rows(), 1.0, {weights_.data(), 3 + free_}, parts_.rows(), 1, 3 + free_, now_.stride);
 }
 
-void Expansion::direct(const References& references, const double* numbers, const double* v) {
-    slip_.resize(slips_);
+bool Expansion::solve(const References& references, const double* v, double* acceleration, double& determinant) {
+    const double* numbers = now_.rows()[0];
+    const int forces = 3 * slips_;
+    slip_.resize(slips_), matrix_.resize(slips_ * slips_), normal_.resize(slips_), force_.resize(forces);
     for (int i = 0; i < slips_; ++i) {
         const double* tangents = numbers + at_.tangents + 2 * i * nv_;
         const double rates[3] = {0.0, product(tangents, v, nv_), product(tangents + nv_, v, nv_)};
         const int contact = slipping_[i];
         slip_[i] = slip_direction(mode_->closed[contact].state, references.direction + 2 * contact, references.straight,
                                   rates);
+        normal_[i] = -numbers[at_.bias + i];
     }
-}
-
-bool Expansion::solve(const double* numbers, double* acceleration, double& determinant) {
-    const int forces = 3 * slips_;
-    matrix_.resize(slips_ * slips_), normal_.resize(slips_), force_.resize(forces);
-    for (int i = 0; i < slips_; ++i) normal_[i] = -numbers[at_.bias + i];
     for (int j = 0; j < slips_; ++j) {
         const double friction = mode_->closed[slipping_[j]].friction;
         for (int i = 0; i < slips_; ++i) {
@@ -321,20 +248,18 @@ bool Expansion::solve(const double* numbers, double* acceleration, double& deter
     return true;
 }
 
-bool Expansion::accelerate(const References& references, double t, const double* x, double* acceleration) {
+bool Expansion::accelerate(const References& references, double t, const double* v, double* acceleration) {
     double determinant;
-    blend(t, x, at_.motion);
-    direct(references, now_.rows()[0], x + robot_->nq);
-    return solve(now_.rows()[0], acceleration, determinant);
+    blend(t, v, at_.motion);
+    return solve(references, v, acceleration, determinant);
 }
 
-bool Expansion::tell(const References& references, double t, const double* x, double* acceleration, Forces& told,
+bool Expansion::tell(const References& references, double t, const double* v, double* acceleration, Forces& told,
                      std::vector<double>& change, double& regularity) {
     double rubbing, smooth;
-    blend(t, x, at_.all);
-    const double *numbers = now_.rows()[0], *v = x + robot_->nq;
-    direct(references, numbers, v);
-    if (!solve(numbers, acceleration, rubbing)) return false;
+    blend(t, v, at_.all);
+    if (!solve(references, v, acceleration, rubbing)) return false;
+    const double* numbers = now_.rows()[0];
     const int forces = 3 * slips_, held = static_cast<int>(held_.size());
     told.rates.resize(rows_), told.forces.assign(rows_, 0.0), change.resize(rows_);
     for (int i = 0; i < rows_; ++i) {
@@ -356,23 +281,13 @@ bool Expansion::tell(const References& references, double t, const double* x, do
     return true;
 }
 
-double Expansion::missed(const References& references, double t, const double* x, const double* acceleration,
-                         const std::vector<double>& rates) {
+bool Expansion::is_off(const References& references, double t, const double* v, const double* acceleration,
+                       const std::vector<double>& rates) {
     double regularity;
     found_.resize(nv_);
-    if (!tell(references, t, x, found_.data(), told_, change_, regularity)) {
-        return std::numeric_limits<double>::infinity();
-    }
-    // What accelerations miss grows with the square of the time: a third of it acted, and it is there until the end.
-    const double since = t - t0_, acts = middle_ * since + std::abs(duration_ - since);
-    const double by_force = acts * apart(found_.data(), acceleration, nv_);
-    const double by_slips = apart(told_.rates.data(), rates.data(), rows_);
-    return by_force > by_slips || std::isnan(by_force) ? by_force : by_slips;
-}
-
-bool Expansion::is_off(const References& references, double t, const double* x, const double* acceleration,
-                       const std::vector<double>& rates) {
-    return !(missed(references, t, x, acceleration, rates) <= accuracy_);
+    if (!tell(references, t, v, found_.data(), told_, change_, regularity)) return true;
+    const double missed = duration_ * apart(found_.data(), acceleration, nv_);
+    return !(missed <= accuracy_ && apart(told_.rates.data(), rates.data(), rows_) <= accuracy_);
 }
 
 }  // namespace native

@@ -78,7 +78,7 @@ struct Thresholds {
     double few, easy, rounded, spent_stiffly;                     // of steps of the stiff method
     int growing;                                                  // of these
     Looking looking;                                              // at guards between the ends of a step
-    double behind, all_but;                                       // of where slips that stop are expanded
+    double sooner, behind, all_but;                               // of where slips that stop are expanded
     Expanding expanding;                                          // and how
 };
 

@@ -127,7 +127,7 @@ bool Voyage::follow_falls() {
             Crossing leader;
             double time;
             if (!earliest(leader, time) || !arrive(leader, time)) return false;
-            if (step_.t1 >= end || cut_) break;
+            if (step_.t1 >= end) break;
             until = step_.t1 - arc_.event_time;
         }
         if (judge(until) == Shown::unknown) return false;
@@ -228,7 +228,6 @@ bool Voyage::correct(const Crossing& leader, double time, double slope) {
     const int g = leader.guard;
     double above = step_.t0, below = INFINITE, last_time = -INFINITE, last_error = 0.0;
     bool met = false;
-    cut_ = true;
     for (int k = 0; k < rules_.corrections; ++k) {
         if (!(is_exact(time) ? cut(time) : land(time))) return false;
         const double error = step_.guards[g] - leader.level;
@@ -255,9 +254,8 @@ bool Voyage::correct(const Crossing& leader, double time, double slope) {
 
 bool Voyage::is_exact(double t) const {
     const double longest = rules_.short_step * std::max(course_.natural, 0.0);
-    const bool within = !course_.stiff && step_.t0 < t && t < step_.t1;
-    const bool brief = step_.t1 <= step_.t0 + longest && step_.miss <= rules_.cut;
-    return within && (brief || step_.miss <= rules_.exact);
+    const bool within = step_.t0 < t && t < step_.t1 && step_.t1 <= step_.t0 + longest;
+    return within && !course_.stiff && step_.miss <= rules_.cut;
 }
 
 bool Voyage::cut(double t) {
@@ -268,7 +266,6 @@ bool Voyage::cut(double t) {
 }
 
 bool Voyage::land(double t) {
-    cut_ = false;
     if (course_.stiff) return land_stiffly(t);
     const double h = t - step_.t0;
     const double* y_new = &points_[Dop853::STAGES * n_];

@@ -40,7 +40,7 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
     for (const double value : room.x) well = well && std::isfinite(value);
     if (well && expanded) {
         std::copy(x + nq, x + nq + nv, out);
-        well = expansion->accelerate(references, t, x, out + nv);
+        well = expansion->accelerate(references, t, x + nq, out + nv);
         chart_rate(robot, dx, out);
     } else if (well) {
         drive.at(robot, t, x, room.force.data(), out + 2 * nv, known);

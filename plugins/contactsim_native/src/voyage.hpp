@@ -94,7 +94,6 @@ class Voyage {
         std::vector<double> x_, force_, memory_;
     };
     Chart chart_;
-    bool cut_ = false;             // whether the event was met on the step itself, by its interpolant
     Expansion expansion_;          // of the motion while slips come to their stop, where `room_` has it
     double slowest_ = INFINITE;    // slip where the step begins [m/s]
     std::optional<Radau> lander_;  // from where the step began to where a guard fires
