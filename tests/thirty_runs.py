@@ -54,6 +54,7 @@ BASES = {  # what it may differ at any rate
     "matrix": 1e-7,
     "along": 1e-7,
     "parameter": 1e-7,
+    "regained": 1e-7,
 }
 ABSOLUTE = ("time", "instants", "after", "impulse", "state", "final")
 EACH_EVENT = ("time", "after", "impulse", "saltation")
@@ -283,10 +284,12 @@ def judged(new: Record, references: Sequence[Record], span: tuple[float, float])
 def _of_what_remains(known: Record, new: Record) -> Record:
     """A record of the reference with derivatives by what remains of variations that leave the mode of the start.
 
-    Those of the reference followed them as they are, in that mode.
+    Where the reference does not tell what remains, it followed them as they are, in that mode.
     """
     regained, matrix = new.numbers.get("regained"), known.numbers.get("matrix")
-    if regained is None or matrix is None or np.allclose(regained, np.eye(len(regained)), rtol=0.0, atol=EXACT):
+    if "regained" in known.numbers or regained is None or matrix is None:
+        return known
+    if np.allclose(regained, np.eye(len(regained)), rtol=0.0, atol=EXACT):
         return known
     whole = matrix @ regained
     along = {"along": directions(len(regained)) @ whole.T} if "along" in known.numbers else {}
