@@ -3,23 +3,26 @@
 The groups ``contactsim.GROUP`` are those of GROUPS. The built-in plugins are registered exactly as a third party's.
 The entry point of a group's name in ``contactsim.contracts`` is a function found -> reasons for which what was found
 breaks the contract of the group: so every floor judges the plugins that it asks for, and nothing unjudged is loaded.
-What these functions have in common stands at the end.
+What these functions have in common follows the registry, and how entry points are read stands at the end.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
+from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import PluginError
-from .entry_points import EntryPoint, entry_points
 
 GROUPS = (
     "contact_laws",
@@ -35,6 +38,9 @@ GROUPS = (
     "engines",
 )
 CONTRACTS = "contracts"  # the group in which each of the others has its contract
+PREFIX = "contactsim."
+FILE = "entry_points.txt"
+METADATA = (".dist-info", ".egg-info")  # ends of the folders in which installers leave what they know
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ def load(group: str, name: str) -> Any:
     plugin = _imported(entry)
     breach = _breach if isinstance(plugin, type | FunctionType) else _first_breach
     if reason := breach(_contract(group), plugin):
-        raise PluginError(f"{_told(entry)} {reason}")
+        raise PluginError(f"{entry} {reason}")
     return plugin
 
 
@@ -98,7 +104,7 @@ def _imported(entry: EntryPoint) -> Any:
         return entry.load()
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise PluginError(f"{_told(entry)} fails on import with {reason}; mend or uninstall it") from error
+        raise PluginError(f"{entry} fails on import with {reason}; mend or uninstall it") from error
 
 
 def _contract(group: str) -> Callable[[Any], Iterable[str]]:
@@ -117,10 +123,6 @@ def _first_breach(contract: Callable[[Any], Iterable[str]], plugin: Any) -> str:
 
 
 _breach = lru_cache(maxsize=256)(_first_breach)  # of classes and functions: what does not change is judged once
-
-
-def _told(entry: EntryPoint) -> str:
-    return f"the plugin '{entry.name}' ({entry.value} of {entry.distribution})"
 
 
 def load_all(group: str) -> Iterator[tuple[str, Any]]:
@@ -175,6 +177,9 @@ def survey() -> list[PluginInfo]:
     return result
 
 
+# --- what contracts have in common ------------------------------------------------------------------------------
+
+
 def is_kind(found: Any, kind: type) -> bool:
     """True where what was found is a subclass of `kind`."""
     return isinstance(found, type) and issubclass(found, kind)
@@ -216,3 +221,98 @@ def makes_itself(found: Any) -> Iterator[str]:
         found()
     except Exception as error:
         yield f"cannot be made as {found.__name__}() ({type(error).__name__}: {error}); give each parameter a default"
+
+
+# --- entry points -----------------------------------------------------------------------------------------------
+# They are those of `importlib.metadata.entry_points`, which brings readers of e-mail and of archives along: a quarter
+# of what a first run may take. They are read from the folders of `sys.path`; `importlib.metadata` is asked where
+# distributions may lie elsewhere: in an archive or an egg, or where a finder of its own tells them.
+
+
+class EntryPoint(NamedTuple):
+    """A name that a distribution registers in a group.
+
+    Attributes:
+        group, name: where, without the groups' prefix, and as what.
+        value: "module:attribute", or a module alone.
+        distribution: its name.
+    """
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+
+    @property
+    def module(self) -> str:
+        """Name of the module in which it lies."""
+        return self._parts()[0]
+
+    def __str__(self) -> str:
+        return f"the plugin '{self.name}' ({self.value} of {self.distribution})"
+
+    def load(self) -> Any:
+        """The object that it names, imported."""
+        module, attributes = self._parts()
+        return reduce(getattr, filter(None, attributes.split(".")), import_module(module))
+
+    def _parts(self) -> tuple[str, str]:
+        module, _, attributes = self.value.partition("[")[0].partition(":")  # without the names of extras
+        return module.strip(), attributes.strip()
+
+
+def entry_points() -> Iterator[EntryPoint]:
+    """Those of all distributions; of two of one name the first on `sys.path` counts."""
+    known: set[str] = set()
+    for distribution, text in _from_folders() if _all_in_folders() else _from_metadata():
+        if distribution not in known:
+            known.add(distribution)
+            yield from _parsed(text, distribution)
+
+
+def _all_in_folders() -> bool:
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    return finders == [PathFinder] and not any(os.path.isfile(path) or path.endswith(".egg") for path in sys.path)
+
+
+def _from_folders() -> Iterator[tuple[str, str]]:
+    """(name as installers compare it, text of its entry points) of each distribution."""
+    for path in sys.path:
+        try:
+            folders = [name for name in os.listdir(path or ".") if name.endswith(METADATA)]
+        except OSError:
+            continue
+        for folder in folders:
+            name = folder.rpartition(".")[0].partition("-")[0]
+            yield _normal(name), _text(os.path.join(path, folder, FILE))
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:  # most distributions have none
+        return ""
+
+
+def _from_metadata() -> Iterator[tuple[str, str]]:
+    """The same of all distributions, wherever they lie."""
+    from importlib.metadata import distributions
+
+    for found in distributions():
+        yield _normal(found.name or "unknown"), found.read_text(FILE) or ""
+
+
+def _normal(name: str) -> str:
+    return name.replace("_", "-").replace(".", "-").lower()
+
+
+def _parsed(text: str, distribution: str) -> Iterable[EntryPoint]:
+    """The lines "name = value" of the sections "[contactsim.GROUP]"."""
+    group = ""
+    for line in map(str.strip, text.splitlines() if PREFIX in text else ()):
+        if line.startswith("["):
+            group = line.strip("[]")
+        elif line and not line.startswith("#") and group.startswith(PREFIX):
+            name, _, value = line.partition("=")
+            yield EntryPoint(group.removeprefix(PREFIX), name.strip(), value.strip(), distribution)

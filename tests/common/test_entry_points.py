@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contactsim.common.entry_points import PREFIX, EntryPoint, entry_points
+from contactsim.common.registry import PREFIX, EntryPoint, entry_points
 
 TEXT = """
 [console_scripts]
