@@ -84,12 +84,10 @@ def run(
     target = landing_of(target) if spread else target
     work = job_of(target, settings or [], options)
 
-    from .carry_out import Wishes, carry_out
+    from .job import Wishes, carry_out, with_ghosts
 
     kinds = [kind for kind, wanted in (("html", html or spread), ("png", png), ("mp4", mp4)) if wanted]
     if ghost:
-        from .job import with_ghosts
-
         work = with_ghosts(work, {key: job_of(target, [*(settings or []), key], options) for key in ghost})
     return carry_out(work, out, Wishes(kinds, plots, view, linearize, all_events, checkpoint, spread))
 
@@ -108,13 +106,13 @@ def view_run(
     start_with_one()
 
     from ..io.netcdf import load
-    from . import job
+    from . import report
 
     trajectory = load(file)
     beside = {"ghosts": {str(other): load(other) for other in ghost}} if ghost else {}
     if html is None and png is None and mp4 is None:
-        job.show(trajectory, **beside)
-    job.pictures(trajectory, (html, png, mp4), beside, beside)
+        report.show(trajectory, **beside)
+    report.pictures(trajectory, (html, png, mp4), beside, beside)
     return Code.OK
 
 

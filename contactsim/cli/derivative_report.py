@@ -20,7 +20,7 @@ from ..derivatives.run_derivative import EventLinearization
 from ..errors import ContactSimError, NonDifferentiableError
 from ..hybrid.trajectory import Trajectory
 from ..io.netcdf_derivatives import EventSummary, save_linearization, summary
-from .job import fill, in_words, save_figures
+from .report import fill, in_words, save_figures
 
 EIGENVALUES = 3  # of a saltation matrix, the largest
 REASONS = 5  # sentences on matrices that do not exist

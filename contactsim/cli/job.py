@@ -1,8 +1,7 @@
-"""Work of `contactsim run`: simulate a scene, keep the run also where the disk is full, and tell about it."""
+"""A run of `contactsim run` from its begin to its files: simulated or watched, and kept also where the disk is full."""
 
 from __future__ import annotations
 
-import re
 import secrets
 import shutil
 import tempfile
@@ -15,22 +14,18 @@ from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from rich.markup import escape
-from rich.table import Table
 
-from ..common.files import reason
+from ..common.files import held, reason
 from ..common.terminal import bar, interruptible, terminal
-from ..contact.modes import Mode
-from ..errors import CheckError, ContactSimError, InputError, StorageError
+from ..errors import ContactSimError, InputError, StorageError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
-from ..hybrid.stiff_arcs import stiffness_note
-from ..hybrid.trajectory import Event, Trajectory
+from ..hybrid.trajectory import Trajectory
 from ..io.netcdf import save
+from . import Code, report
 
 RUN_FILE = "run.nc"
 SHARE = 0.1  # of the time of a run that is spent on checkpoints, at most
@@ -97,12 +92,6 @@ def write_somewhere(runs: Sequence[Trajectory], folder: Path, text: str) -> list
     told = f"contactsim: {refused}; the run is kept in {elsewhere}"
     terminal(error=True).print(escape(told), soft_wrap=True)
     return files
-
-
-HEAD, TAIL = 20, 12  # events at both ends of a long table
-PLOT_DPI = 200  # dots an inch, of pictures made of pixels
-UNCHECKED = "not checked, so that Ctrl-C ends at once; Trajectory.load('run.nc').check() does it"
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -228,7 +217,81 @@ def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None
         yield told
 
 
-# --- files ------------------------------------------------------------------------------------------------------
+# --- a run to its files -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to come of a run.
+
+    Attributes:
+        kinds: of pictures: "html", "png", "mp4".
+        plots, linearize, all_events: as of the command.
+        view: True: it is run in the browser; False: it is not shown, either, where its file asks for that.
+        spread: whether a cloud of starts is carried through the first landing.
+        checkpoint: how often what was computed is written [s on the wall]; 0: at the end.
+    """
+
+    kinds: Sequence[str]
+    plots: bool
+    view: bool | None
+    linearize: bool
+    all_events: bool
+    checkpoint: float
+    spread: bool = False
+
+
+def carry_out(work: Job, out: Path | None, wishes: Wishes) -> Code:
+    """Run, write, tell.
+
+    Raises:
+        InputError: the folder cannot be made, or another run is writing to it.
+        StorageError: there is no room for the run anywhere.
+    """
+    if wishes.plots or wishes.spread:
+        demand_plots()
+    demand_viewer_tools(wishes.kinds)
+    place = folder(out, work.title)
+    with held(place):
+        checkpoints = Checkpoints(place, work.text, wishes.checkpoint)
+        runs = (watch if wishes.view else simulate)(work.simulation, work.end, work.title, checkpoints)
+        trajectory = runs[-1]
+        try:
+            files = write_somewhere(runs, place, work.text)
+        except StorageError:
+            report.report_run(trajectory, work.title, wishes.all_events, checked=not wishes.view)
+            raise
+        sound = _write_the_rest(work, trajectory, files, wishes)
+    if wishes.view is None and work.view:
+        report.show(trajectory, **work.animation)
+    if files[-1].parent != place:
+        return Code.MISTAKE
+    return Code.OK if trajectory.status.complete and sound else Code.STOPPED
+
+
+def _write_the_rest(work: Job, trajectory: Trajectory, files: Sequence[Path], wishes: Wishes) -> bool:
+    """Print the report and write all files but those of the runs; True where all is sound and whole."""
+    folder = files[-1].parent
+    sound = report.report_run(trajectory, work.title, wishes.all_events, checked=not wishes.view)
+    for path in (*files, *work.write(trajectory, folder)):
+        report.wrote(path)
+    if wishes.linearize:
+        from .derivative_report import linearize
+
+        sound = linearize(trajectory, files[-1], wishes.all_events) and sound
+    animation, frame = work.animation, work.frame
+    if wishes.spread:
+        from .derivative_report import spread
+
+        beside, moment, figures = spread(trajectory, folder)
+        animation, frame = {**animation, **beside}, {"t": moment, **frame, **beside}
+        for path in figures:
+            report.wrote(path)
+    pictures = [folder / f"run.{kind}" if kind in wishes.kinds else None for kind in ("html", "png", "mp4")]
+    report.pictures(trajectory, pictures, animation, frame)
+    for path in report.write_plots(trajectory, folder) if wishes.plots else ():
+        report.wrote(path)
+    return sound
 
 
 def folder(out: Path | None, title: str) -> Path:
@@ -247,30 +310,6 @@ def folder(out: Path | None, title: str) -> Path:
     raise AssertionError("there is no end of names")
 
 
-def pictures(
-    trajectory: Trajectory,
-    files: Sequence[Path | None],
-    animation: Mapping[str, Any] = NOTHING,
-    frame: Mapping[str, Any] = NOTHING,
-) -> None:
-    """Write a page, a picture and a film, as far as their `files` are given, and say where they are."""
-    if not any(files):
-        return
-    from ..viewing.viewers import export_html, export_mp4, export_png
-
-    exports = (export_html, export_png, export_mp4)
-    for export, file, options in zip(exports, files, (animation, frame, animation), strict=True):
-        if file is not None:
-            wrote(export(trajectory, file, **options))
-
-
-def show(trajectory: Trajectory, **options: Any) -> None:
-    """Play a run in the browser."""
-    from ..viewing import viewers
-
-    viewers.view(trajectory, **options)
-
-
 def demand_plots() -> None:
     """Raise InputError where matplotlib is missing."""
     if find_spec("matplotlib") is None:
@@ -283,122 +322,3 @@ def demand_viewer_tools(kinds: Sequence[str]) -> None:
         from ..viewing.viewers import demand_tools
 
         demand_tools(kind)
-
-
-def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
-    """Write what a model plots of its run, of any other run its curves over time: NAME.png, .pdf and .svg each."""
-    drawn = getattr(trajectory.system, "figures", None)
-    own = drawn(trajectory) if drawn is not None else {}
-    return save_figures(own or {"plot": trajectory.plot()}, where)
-
-
-def save_figures(figures: Mapping[str, Any], where: Path) -> list[Path]:
-    """Write figures by their names: NAME.png, .pdf and .svg each, in which text stays text."""
-    from matplotlib import rc_context
-
-    files = []
-    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
-        for name, figure in figures.items():
-            for kind in ("png", "pdf", "svg"):
-                files.append(where / f"{name}.{kind}")
-                figure.savefig(files[-1], dpi=PLOT_DPI)
-    return files
-
-
-# --- what is printed --------------------------------------------------------------------------------------------
-
-
-def wrote(file: Path) -> None:
-    """Say where a file is, relative to here if it lies below."""
-    path = file.resolve()
-    here = Path.cwd()
-    terminal().print(
-        f"wrote {escape(str(path.relative_to(here) if path.is_relative_to(here) else path))}", soft_wrap=True
-    )
-
-
-def report(trajectory: Trajectory, title: str, all_events: bool, checked: bool = True) -> bool:
-    """The table of events, how the run ended, and its own residuals; whether these pass its check.
-
-    Not `checked`, a run of which nobody knows how long it became is not looked through again, and that is told.
-    """
-    console = terminal()
-    if trajectory.events:
-        console.print(event_table(trajectory.events, title, all_events))
-    else:
-        console.print("no events")
-    notes = [*trajectory.notes, *(note for event in trajectory.events for note in event.notes)]
-    if stiff := stiffness_note(trajectory):
-        notes.append(stiff)
-    for note in dict.fromkeys(notes):
-        console.print(f"note: {escape(note)}", soft_wrap=True)
-    style = "green" if trajectory.status.complete else "bold red"
-    console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)
-    line, sound = residual_line(trajectory) if checked else (UNCHECKED, True)
-    console.print(line, soft_wrap=True)
-    return sound
-
-
-def event_table(events: list[Event], title: str, everything: bool) -> Table:
-    """Time, contacts, what they changed from and to, and the impulse; shortened in the middle where it is long."""
-    table = Table(title=f"{escape(title)}: {len(events)} event{'s' * (len(events) != 1)}", title_justify="left")
-    table.add_column(escape("time [s]"), justify="right", no_wrap=True)
-    table.add_column("contacts")
-    table.add_column("from -> to", no_wrap=True)
-    table.add_column(escape("impulse [N s]"), justify="right", no_wrap=True)
-    fill(table, [list(_rows(event)) for event in events], everything)
-    return table
-
-
-def fill(table: Table, blocks: list[list[tuple[str, ...]]], everything: bool) -> None:
-    """Add the rows of each event; those in the middle are left out where there are many, unless `everything` is."""
-    hidden = 0 if everything else max(0, len(blocks) - HEAD - TAIL)
-    for number, rows in enumerate(blocks):
-        if hidden and number == HEAD:
-            table.add_row("...", f"{hidden} more events; --all-events prints them")
-        if not hidden or number < HEAD or number >= len(blocks) - TAIL:
-            for row in rows:
-                table.add_row(*row)
-
-
-def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
-    """One row for each kind of change at an event; the impulse is the size of the sum over its contacts.
-
-    An impulse has three numbers at a contact and one at a joint limit (or as many as a Mechanism has rows): those of
-    different length are not added up.
-    """
-    groups: dict[tuple[str, int], list[str]] = {}
-    for name, (before, after) in event.transitions.items():
-        length = np.size(event.impulses.get(name, ()))
-        groups.setdefault((in_words(before, after), length), []).append(name)
-    moment = f"{event.time:.9f}"
-    for (change, _), names in groups.items():
-        impulses = [event.impulses[name] for name in names if name in event.impulses]
-        size = f"{np.linalg.norm(np.sum(impulses, axis=0)):.4g}" if impulses else ""
-        yield moment, escape(", ".join(names)), change, size
-        moment = ""
-
-
-def in_words(before: Any, after: Any) -> str:
-    """A transition in words; a contact that is open before and after it bounced."""
-    words = f"{_word(before)} -> {_word(after)}"
-    return f"{words} (bounce)" if before is after is Mode.OPEN else words
-
-
-def _word(value: Any) -> str:
-    return escape(str(getattr(value, "value", value)))
-
-
-def residual_line(trajectory: Trajectory) -> tuple[str, bool]:
-    """The run's own check in one line, a law that is broken named first, and whether it passes."""
-    sound = True
-    try:
-        report, verdict = trajectory.check(), "[green]check passed[/]"
-    except CheckError as error:
-        sound = False
-        report, verdict = error.problem["report"], f"[bold red]check failed[/]: {escape(str(error))}"
-    except ContactSimError as error:
-        return f"[bold red]not checked[/]: {escape(str(error))}", False
-    figures = (re.sub(r"^(.*?) \[(.*)\]$", rf"\1 {float(value):.2g} \2", law) for law, value in report.items())
-    told = ", ".join(escape(figure.replace(" relative", "")) for figure in figures) or "no laws to check"
-    return f"{verdict}: {told}", sound

@@ -13,7 +13,7 @@ import xarray
 
 import contactsim as cs
 from contactsim.cli import command as cli
-from contactsim.cli import derivative_report, job
+from contactsim.cli import derivative_report, job, report
 from contactsim.viewing import viewers
 
 BOX = """
@@ -191,8 +191,8 @@ def test_a_law_that_is_broken_is_named(
 
 
 def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "HEAD", 2)
-    monkeypatch.setattr(job, "TAIL", 1)
+    monkeypatch.setattr(report, "HEAD", 2)
+    monkeypatch.setattr(report, "TAIL", 1)
     _, short, _ = command(capsys, "run", "biped", "--out", "o")
     times = [f"{event.time:.9f}" for event in cs.Trajectory.load("o/run.nc").events]
     assert f"{len(times) - 3} more events; --all-events prints them" in short
@@ -443,7 +443,7 @@ def test_impulse_of_a_row_is_that_of_its_contacts() -> None:
     impulses = {"a": np.array([0.0, 0, 3]), "b": np.array([4.0, 0, 0]), "limit:knee/lower": np.array([2.0])}
     transition = cs.Transition(np.zeros(1), "after", changes, impulses)
     event = cs.Event(0.5, frozenset(), "before", np.zeros(1), transition, None)
-    assert list(job._rows(event)) == [
+    assert list(report._rows(event)) == [
         ("0.500000000", "a, b", "open -> stick", "5"),
         ("", "limit:knee/lower", "open -> stick", "2"),
         ("", "c", "slip -> open", ""),
