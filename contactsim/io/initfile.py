@@ -2,7 +2,8 @@
 
 The grammar is that of the SimSect manual (2.4.1): a symbol is a letter followed by letters, digits and underscores; a
 value is a real number or a text in double quotes; a comment runs from `#` to the end of its line; a symbol that is
-assigned twice has its last value. The same symbols may stand in a TOML file.
+assigned twice has its last value. The same symbols may stand in a TOML file. Files that come with a model lie in a
+folder `examples` beside its module, and are found by their names.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..common.arrays import Array
 from ..common.files import write_whole
-from ..common.registry import names
+from ..common.registry import homes, names
 from ..common.representation import Brief
 from ..common.schemas import PLAIN, Real
 from ..errors import InputError
@@ -28,7 +29,6 @@ from ..hybrid.charts import Model, model_class
 from ..hybrid.simulate import Progress
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
-from .examples import located
 from .scene_run import SceneRun
 
 Value = float | str
@@ -45,6 +45,8 @@ UNUSED = {  # symbols that are read for the sake of old files, and what stands i
 }
 BASE_NAME = r"^[^/\\\s\"\x00-\x1f\x7f]+$"  # names a file, and can be said in the syntax
 SHOWN = 40  # symbols that are listed in a message
+SUFFIXES = (".rc", ".toml")  # of examples
+SIMILAR = 3  # names that are like a wrong one
 TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*")
     |(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
@@ -210,11 +212,6 @@ def named(name: str, changes: Sequence[str] = ()) -> InitFile:
     return assemble({key: Symbol(value, name) for key, value in given.items()} | _changes(changes))
 
 
-def known(name: str) -> bool:
-    """True where a model of this name is registered; nothing is imported."""
-    return name in names("models")
-
-
 def is_initfile(path: str | Path) -> bool:
     """True for a TOML file with symbols of a model instead of a scene, and for all files of other kinds."""
     path = Path(path)
@@ -228,6 +225,27 @@ def is_initfile(path: str | Path) -> bool:
         return "systemName" in tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return False
+
+
+def examples() -> dict[str, Path]:
+    """The examples of all registered models, {name of the file: file}; no model is imported."""
+    folders = dict.fromkeys(home / "examples" for home in homes("models"))
+    files = (file for folder in folders for file in sorted(folder.glob("*")) if file.suffix in SUFFIXES)
+    return {file.name: file for file in files}
+
+
+def located(path: str | Path) -> Path:
+    """The file at a path, or, where there is none and the path is a name alone, the example of that name."""
+    path = Path(path).expanduser()
+    if path.exists():
+        return path
+    if path.suffix not in SUFFIXES or path.name != str(path):
+        raise InputError(f"there is no file {path}; check the path")
+    known = examples()
+    if path.name not in known:
+        close = difflib.get_close_matches(path.name, known, n=SIMILAR) or sorted(known)
+        raise InputError(f"there is no file {path}; check the path, or give one of the examples: {', '.join(close)}")
+    return known[path.name]
 
 
 def parse(text: str, where: str = "the text") -> dict[str, Symbol]:
@@ -319,7 +337,7 @@ def assemble(symbols: Mapping[str, Symbol]) -> InitFile:
     symbols = {ALIASES.get(name, name): symbol for name, symbol in symbols.items()}
     system = symbols.get("systemName", Symbol(DEFAULT_MODEL, "the default of systemName"))
     chosen = SYSTEMS.get(str(system.value), str(system.value))
-    if not known(chosen):
+    if chosen not in names("models"):
         registered = ", ".join(names("models")) or "none"
         raise InputError(f"{system.place}: there is no model '{chosen}'; registered are: {registered}")
     kind = model_class(chosen)
@@ -363,7 +381,7 @@ def _named_in(message: str, symbols: Mapping[str, Symbol]) -> str:
 def _hint(name: str, schemas: Iterable[type[BaseModel]]) -> str:
     """Remedy for a name: those like it, or all there are."""
     every = list(dict.fromkeys(symbol for schema in schemas for symbol in schema.model_fields))
-    close = difflib.get_close_matches(name, every, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(name, every, n=SIMILAR)
     if close:
         return f"did you mean {' or '.join(close)}?"
     shown = ", ".join(every[:SHOWN])

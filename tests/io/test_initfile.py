@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import contactsim as cs
+from contactsim.common.registry import names
 from contactsim.io import initfile
 
 EXAMPLES = sorted((Path(contactsim_plugins.models.__file__).parent / "examples").glob("*.rc"))
@@ -242,7 +243,7 @@ def test_which_toml_is_an_initialization_file(tmp_path: Path) -> None:
     assert not initfile.is_initfile(written(tmp_path, '[robot]\nname = "hexapod"', "b.toml"))
     assert not initfile.is_initfile(written(tmp_path, "nonsense", "c.toml"))
     assert initfile.is_initfile(tmp_path / "any.rc")
-    assert initfile.known("slip") and not initfile.known("hexapod")
+    assert "slip" in names("models") and "hexapod" not in names("models")
 
 
 def test_changes_and_further_files(tmp_path: Path) -> None:

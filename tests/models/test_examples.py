@@ -11,7 +11,7 @@ from contactsim_plugins.models.compliant_hexapod.state import FEET, PLACE
 
 import contactsim as cs
 from contactsim.io import initfile
-from contactsim.io.examples import examples, located
+from contactsim.io.initfile import examples, located
 
 MIRROR = 1e-12  # m, a run and its mirror image differ by rounding only
 ON_GROUND = 1e-9  # m, standing toes of a stored event
