@@ -77,7 +77,7 @@ _HOMES = {
     "QuadraticCost": "control.costs",
     "Inputs": "control.inputs",
     "MPC": "control.mpc",
-    "Plan": "control.plan",
+    "Plan": "control.problem",
     "ilqr": "control.ilqr",
     "SaltedKalman": "control.salted_kalman",
     "Fit": "control.fit",
@@ -136,7 +136,7 @@ if TYPE_CHECKING:
     from .control.ilqr import ilqr
     from .control.inputs import Inputs
     from .control.mpc import MPC
-    from .control.plan import Plan
+    from .control.problem import Plan
     from .control.salted_kalman import SaltedKalman
     from .derivatives.contract import EventDerivative
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix

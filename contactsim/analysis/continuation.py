@@ -15,9 +15,8 @@ from ..common.doors import COUNT, NAME, POSITIVE, door, instance, optional, tupl
 from ..common.representation import Brief
 from ..contact.modes import Mode
 from ..errors import ContactSimError, ConvergenceError, InputError
-from .orbit_family import Bordered
 from .parameter_family import member
-from .periodic_orbit import PeriodicOrbit
+from .periodic_orbit import Bordered, PeriodicOrbit
 from .shooting import Shooting, Shot
 from .zero import BEYOND, NEUTRAL, RANK
 

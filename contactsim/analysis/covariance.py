@@ -78,7 +78,7 @@ def _along_arc(lin: RunDerivative, arc: ArcVariation, P: Array, noise: Noise | N
         transition = arc.dense(arc.t0, arc.t1, np.eye(arc.dim))
         return lambda t: _spread(transition(t), P)
     density = weight(f"on the arc from t = {arc.t0:.6g} s: noise", noise, arc.dim, arc.t0)
-    return along(lin, partial(_rate, arc, density), P, arc.t0, arc.t1)
+    return along(lin, partial(covariance_rate, arc, density), P, arc.t0, arc.t1)
 
 
 def _spread(matrix: Array, P: Array) -> Array:
@@ -86,7 +86,7 @@ def _spread(matrix: Array, P: Array) -> Array:
     return 0.5 * (spread + spread.T)
 
 
-def _rate(arc: ArcVariation, density: Weight, t: float, P: Array) -> Array:
-    """P' = A P + P A^T + W."""
+def covariance_rate(arc: ArcVariation, density: Weight, t: float, P: Array) -> Array:
+    """P' = A P + P A^T + W (n, n) on an arc, with the density W of white noise."""
     A = arc.matrices(t)[0]
     return A @ P + P @ A.T + density(t)

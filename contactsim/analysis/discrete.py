@@ -89,7 +89,7 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
     grid = np.asarray(NUMBERS.check("the times of discrete", times), dtype=float)
     if grid.ndim != 1 or len(grid) < 2 or (np.diff(grid) <= 0.0).any():
         raise InputError("the times of discrete are not a rising series of at least two numbers; give the samples of U")
-    held, kept = _layout(lin.trajectory.system)
+    held, kept = layout(lin.trajectory.system)
     take = choice or (lambda event: event.saltation)
     A, B = [], []
     with one_thread():
@@ -100,8 +100,12 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
     return Discrete(grid, np.array(A), np.array(B))
 
 
-def _layout(system: Any) -> tuple[Array, Array]:
-    """Which numbers of a tangent state are held inputs, and which are the others."""
+def layout(system: Any) -> tuple[Array, Array]:
+    """Places of the held inputs in a tangent state, and those of its other numbers.
+
+    Raises:
+        InputError: the controller of the system holds no inputs.
+    """
     controller = getattr(getattr(system, "world", None), "controller", None)
     count = 0 if controller is None else controller.inputs
     if not count:
@@ -134,7 +138,7 @@ def partial_to(lin: RunDerivative, start: float, event: EventLinearization, alon
         event: the event.
         along: the form.
     """
-    held, kept = _layout(lin.trajectory.system)
+    held, kept = layout(lin.trajectory.system)
     matrix = np.eye(lin.dim)
     for stretch in lin.stretches(start, float(event.time)):
         if stretch.piece is event:

@@ -26,8 +26,7 @@ from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from ..hybrid.zero import TINY
 from .linearization import Linearization, linearize
-from .orbit_family import Bordered
-from .periodic_orbit import PeriodicOrbit
+from .periodic_orbit import Bordered, PeriodicOrbit
 from .zero import RANK, TOUCHING, TRANSVERSE
 
 CLOSE = 0.05  # a period that ends this near to an event, relative to its length, starts elsewhere on the orbit

@@ -13,9 +13,8 @@ from ..common.arrays import Array
 from ..common.doors import COUNT, INDEX, POSITIVE, custom, door, instance, optional, real_array
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
-from .orbit_family import corrected, monodromy_derivative, multiplier_derivatives, slope
 from .parameter_family import member
-from .periodic_orbit import PeriodicOrbit
+from .periodic_orbit import PeriodicOrbit, corrected, monodromy_derivative, multiplier_derivatives, slope
 from .shooting import Shooting
 from .zero import NEUTRAL
 

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ..common.arrays import Array
 from ..errors import NonDifferentiableError, SimulationError
 from .backward import Policy
-from .neighbours import BETTER, better_neighbour
 from .pins import best_sample, impacts, interval_of
-from .plan import Plan
-from .problem import Model, Problem, Rollout
+from .problem import Model, Plan, Problem, Rollout
 from .zero import ROUNDING
 
 SHARES = tuple(0.5**k for k in range(14))  # of a step that the line search tries
@@ -28,6 +27,8 @@ SMALL, NO_STEP, NO_FALL = (
     "the cost falls no more",
 )
 AT_SAMPLE = "an impact is at a sample, and the cost rises to both sides"
+SPREADS = (1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # of the cost: what inputs add to it by the quadratic model
+BETTER = 1e-2  # relative: how much less a run beside another one has to cost
 
 
 class Ends(NamedTuple):
@@ -125,7 +126,7 @@ class Descent:
             policy = self.model.policy(self._damping * self._scale, problem.room(now.U))
         if policy is None:
             return None
-        K = policy.K[:, :, : 2 * problem.system.nv]  # memories of actuators and law are not fed back
+        K = problem.fed_back(policy.K)
         for share in SHARES:
             promised = share * policy.slope + 0.5 * share**2 * policy.bend
             there = problem.run(now.U + share * policy.k, K, now.trajectory)
@@ -206,7 +207,7 @@ class Descent:
         policy = model.policy(self._damping * self._scale, problem.room(now.U)) or _nothing(now, model)
         return Plan(
             now.U,
-            policy.K[:, :, : 2 * problem.system.nv],
+            problem.fed_back(policy.K),
             policy.k,
             tuple(self.costs),
             tuple(self.gradients),
@@ -225,3 +226,54 @@ def _nothing(now: Rollout, model: Model) -> Policy:
     count, nu = now.U.shape
     gains = np.zeros((count, nu, model.discrete.A.shape[2]))
     return Policy(np.zeros((count, nu)), gains, 0.0, 0.0, np.zeros((count, nu, nu)))
+
+
+# --- runs with another contact sequence -------------------------------------------------------------------------
+
+
+def better_neighbour(
+    problem: Problem, now: Rollout, policy: Policy, count: int, generator: np.random.Generator
+) -> Rollout | None:
+    """The cheapest of `count` runs with inputs drawn about those of a run, where it is better; None: there is none.
+
+    With other inputs contacts begin and end in another order. A derivative knows nothing of a lift-off that a run
+    nearly makes, so a descent may stand still where a run with another contact sequence, not far off, costs less.
+    Inputs are drawn with a covariance in proportion to the inverse of the second derivative of the cost to come, with
+    its feedback: far where that changes the cost little (So, Wang and Theodorou, "Maximum entropy differential dynamic
+    programming", 2022). The spread grows until a run is better, or until most runs no longer reach their end.
+
+    Args:
+        problem: what is minimised.
+        now: the run.
+        policy: of the backward pass about it.
+        count: how many runs are made of each spread.
+        generator: of random numbers.
+    """
+    K = problem.fed_back(policy.K)
+    factors = [np.linalg.cholesky(curvature).T for curvature in policy.curvature]
+    for spread in SPREADS:
+        size = np.sqrt(2.0 * spread * now.cost / now.U.size)
+        draws = size * generator.normal(size=(count, *now.U.shape))
+        runs = _runs(problem, now, K, [_shaped(factors, draw) for draw in draws])
+        if runs is None:
+            return None
+        best = min(runs, key=lambda run: run.cost)
+        if best.cost < (1.0 - BETTER) * now.cost:
+            return best
+    return None
+
+
+def _shaped(factors: list[Array], draw: Array) -> Array:
+    """Independent numbers (N, nu) with the covariance of the inverse of L L^T, by the factors L^T."""
+    return np.array([solve_triangular(factor, row) for factor, row in zip(factors, draw, strict=True)])
+
+
+def _runs(problem: Problem, now: Rollout, K: Array, changes: list[Array]) -> list[Rollout] | None:
+    """The runs with changed inputs that reach their end; None where those are the lesser half."""
+    found: list[Rollout] = []
+    for tried, change in enumerate(changes, 1):
+        run = problem.run(now.U + change, K, now.trajectory)
+        found += [] if run is None else [run]
+        if 2 * (tried - len(found)) > len(changes):
+            return None
+    return found

@@ -24,8 +24,7 @@ from .costs import Cost
 from .descent import Descent, Ends
 from .drives import drive_of
 from .inputs import ROWS
-from .plan import Plan
-from .problem import OPTIMAL, Box, Problem
+from .problem import OPTIMAL, Box, Plan, Problem
 from .zero import ON_TIME
 
 

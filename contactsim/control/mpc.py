@@ -20,8 +20,7 @@ from .costs import Cost
 from .drives import HeldInputs, drive_of
 from .ilqr import ilqr
 from .inputs import ROWS
-from .plan import Plan
-from .problem import OPTIMAL
+from .problem import OPTIMAL, Plan
 from .zero import ON_TIME
 
 HORIZON: Kind = either(COUNT, POSITIVE)

@@ -159,7 +159,7 @@ def _pulled(
     """The run after a step of a pull, as long as cost and distance of the impact (an exact penalty) fall by it."""
     weight = 2.0 * abs(pull.multiplier)
     merit = now.cost + weight * abs(impacts(model)[number].time - target)
-    K = pull.policy.K[:, :, : 2 * problem.system.nv]
+    K = problem.fed_back(pull.policy.K)
     for share in SHARES:
         there = problem.run(now.U + share * pull.policy.k, K, now.trajectory)
         times = [] if there is None else _impact_times(there)

@@ -1,8 +1,8 @@
-"""A problem of optimal control through contact: runs with what they cost, and the quadratic model about one."""
+"""A problem of optimal control through contact: runs and their costs, the quadratic model about one, and the plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import process_time
@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..analysis.discrete import Discrete, discrete
+from ..analysis.discrete import Discrete, discrete, layout
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..common.doors import COUNT, POSITIVE, custom, instance, optional
+from ..common.representation import Brief
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import ContactSimError
@@ -24,7 +25,6 @@ from ..hybrid.trajectory import Trajectory
 from .backward import Policy, backward, gradient
 from .costs import Cost, Expansion
 from .inputs import Inputs
-from .plan import Piece
 
 Box = tuple[Array, Array]
 
@@ -44,6 +44,66 @@ OPTIMAL = {  # what `ilqr` and `MPC` are given alike
 }
 CHANGES = 2  # of each contact within an interval, in the mean, with which a run still gets on
 EVALUATIONS = 1000  # of the field within an interval, in the mean
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The linear piece that was taken of an event whose derivative has several.
+
+    Attributes:
+        iteration: in which iteration.
+        time: of the event [s].
+        word: the order in which its guards are met, by contact.
+        of: how many pieces there are.
+    """
+
+    iteration: int
+    time: float
+    word: Any
+    of: int
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Brief):
+    """Inputs that an optimisation found, with the run under them.
+
+    Attributes:
+        U: inputs (N, nu).
+        K: gains (N, nu, n) about the run: u = U_k - K_k (x (-) x_k).
+        k: what the last backward pass would still change (N, nu).
+        costs: cost of the run at the start and after each iteration.
+        gradients: largest derivative of the cost by an input that is free, likewise.
+        trajectory: the run under the inputs.
+        timings: processor time by what it was spent on [s].
+        converged: whether the last run is a minimum as exactly as was asked.
+        message: how it ended.
+        pieces: linear pieces that were taken where events have several.
+        dt: how long each input is held [s].
+        moves: iterations that went on from a run beside the last one, found by samples.
+    """
+
+    U: Array
+    K: Array
+    k: Array
+    costs: tuple[float, ...]
+    gradients: tuple[float, ...]
+    trajectory: Trajectory
+    timings: Mapping[str, float]
+    converged: bool
+    message: str
+    pieces: tuple[Piece, ...]
+    dt: float
+    moves: tuple[int, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """Cost of the run."""
+        return self.costs[-1]
+
+    @property
+    def iterations(self) -> int:
+        """Iterations that were made."""
+        return len(self.costs) - 1
 
 
 class Rollout(NamedTuple):
@@ -193,6 +253,10 @@ class Problem:
         """Least and largest changes of inputs (N, nu)."""
         return self.box[0] - U, self.box[1] - U
 
+    def fed_back(self, K: Array) -> Array:
+        """Gains (N, nu, 2 nv) of those (N, nu, n) of a policy: memories of actuators and law are not fed back."""
+        return K[:, :, : 2 * self.system.nv]
+
     def slope(self, gradient: Array, U: Array) -> Array:
         """The gradient (N, nu) where the limits leave an input free to go down it, else zero."""
         held = ((self.box[0] >= U) & (gradient > 0.0)) | ((self.box[1] <= U) & (gradient < 0.0))
@@ -201,9 +265,7 @@ class Problem:
 
 def _without_inputs(rollout: Rollout) -> tuple[list[Expansion], Expansion]:
     """The cost by the state without the inputs that are held in it."""
-    system: Any = rollout.trajectory.system
-    first = 2 * system.nv
-    kept = np.setdiff1d(np.arange(system.tangent_size), np.arange(first, first + rollout.U.shape[1]))
+    _, kept = layout(rollout.trajectory.system)
 
     def of(part: Expansion) -> Expansion:
         return part._replace(x=part.x[kept], xx=part.xx[np.ix_(kept, kept)], ux=part.ux[:, kept])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from ..analysis.covariance import covariance_rate
 from ..analysis.linearization import Linearization, linearize
 from ..analysis.matrices import Weight, symmetric, weight
 from ..analysis.walk import Leg, along, legs
@@ -26,6 +28,7 @@ from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Trajectory
 from .consistency import Belief, Nees, normalised_error
 from .unilateral import admitted
+from .zero import NO_SPREAD
 
 RTOL, ATOL = 1e-6, 1e-8  # of covariances along arcs, which first-order theory does not know better
 REACH = 0.05  # how much earlier or later than the estimate the truth may meet an event [s]
@@ -167,12 +170,7 @@ class SaltedKalman:
             transition = arc.propagate(arc.t0, arc.t1, np.eye(arc.dim))
             P, dx = (transition @ P @ transition.T if self._noise is None else P), transition @ dx
         if self._noise is not None:
-            density = self._density(leg)
-
-            def rate(t: float, P: Array) -> Array:
-                A = arc.matrices(t)[0]
-                return A @ P + P @ A.T + density(t)  # type: ignore[no-any-return]
-
+            rate = partial(covariance_rate, arc, self._density(leg))
             P = along(lin, rate, P, arc.t0, arc.t1)(arc.t1)
         return P, dx
 
@@ -292,7 +290,7 @@ def _run(system: HybridSystem, x: Array, mode: Any, span: tuple[float, float], t
 def _through_pieces(apply: Callable[[Array], Array], P: Array, dx: Array) -> tuple[Array, Array]:
     """Mean and covariance behind a piecewise linear event of a mean `dx` with the covariance P before it."""
     values, vectors = np.linalg.eigh(P)
-    kept = values > 1e-12 * max(float(values[-1]), 0.0)
+    kept = values > NO_SPREAD * max(float(values[-1]), 0.0)
     root = vectors[:, kept] * np.sqrt(values[kept])
     if not root.shape[1]:
         return np.zeros_like(P), np.asarray(apply(dx))

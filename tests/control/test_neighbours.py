@@ -8,7 +8,7 @@ from documented import example
 from thrust import ball, in_flight
 
 import contactsim as cs
-from contactsim.control.neighbours import better_neighbour
+from contactsim.control.descent import better_neighbour
 from contactsim.control.problem import Problem
 
 FINE = cs.Tolerances(rtol=1e-10, atol=1e-11)
