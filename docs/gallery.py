@@ -33,7 +33,7 @@ DEVIATION = 0.03  # m/s and rad/s, standard deviation of the velocities that the
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to see of a run.
+    """A picture of the gallery, of a run.
 
     Attributes:
         run: the run.
@@ -91,7 +91,7 @@ class Exhibit:
 
     @property
     def command(self) -> str:
-        """What makes the page and a picture of mid-run."""
+        """The command that makes the page and a picture of mid-run."""
         options = "".join(f" --{key} {value:g}" for key, value in self.options.items())
         return f"contactsim run {self.target}{options} --html --png"
 

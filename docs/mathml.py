@@ -12,7 +12,7 @@ EQUATION = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """What mkdocs asks for: the page with its equations as MathML."""
+    """The page with its equations as MathML, as mkdocs asks for it."""
     return EQUATION.sub(_mathml, content)
 
 

@@ -17,7 +17,7 @@ LINK = re.compile(r"\]\(gallery/([\w-]+)\.html\)")
 
 
 def on_pre_build(config: Any) -> None:
-    """What mkdocs calls first."""
+    """Called by mkdocs at first."""
     docs = Path(config["docs_dir"])
     names = missing(docs)
     if names:

@@ -31,7 +31,7 @@ GRAZING, LOSS, SLIP = "grazing", "loss of contact", "stick or slip"
 
 
 class Bifurcation(NamedTuple):
-    """What happens to a family of orbits at a value of its parameter.
+    """A bifurcation of a family of orbits at a value of its parameter.
 
     Attributes:
         kind: "fold", "flip" (a multiplier leaves through -1), "Neimark-Sacker" (a pair of complex ones), "branch point"
@@ -337,7 +337,7 @@ class _Branch:
         return best
 
     def _end(self, point: _Point, error: ContactSimError) -> list[tuple[Bifurcation, PeriodicOrbit]]:
-        """What a branch ends by that cannot be followed further: a change of its events, where the last try had one."""
+        """The end of a branch that cannot be followed further: a change of its events, where the last try had one."""
         shot = getattr(error, "problem", {}).get("shot")
         try:
             if shot is None:
@@ -355,7 +355,7 @@ def _rank_lost(matrix: Array) -> int:
 
 
 def _is_torus(values: Array) -> bool:
-    """Whether the pair whose product is nearest to one is complex, and not two real ones."""
+    """True where the pair whose product is nearest to one is complex, and not two real ones."""
     pairs = list(combinations(values, 2))
     a, _ = min(pairs, key=lambda pair: abs(1.0 - pair[0] * pair[1]))
     return bool(abs(a.imag) > NEUTRAL)
@@ -366,7 +366,7 @@ def _events(point: _Point) -> tuple[Any, ...]:
 
 
 def _word(trajectory: Any, end: float) -> tuple[Any, ...]:
-    """What happens in a run up to `end` [s]: for each event the contacts and how they change."""
+    """The events of a run up to `end` [s]: of each the contacts and their changes."""
     return tuple(
         tuple(sorted((name, str(before), str(after)) for name, (before, after) in event.transitions.items()))
         for event in trajectory.events

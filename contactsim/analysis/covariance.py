@@ -1,4 +1,4 @@
-"""How a scattered start spreads along a run."""
+"""Covariance of the state along a run from a scattered start."""
 
 from __future__ import annotations
 

@@ -150,6 +150,6 @@ def partial_to(lin: RunDerivative, start: float, event: EventLinearization, alon
 
 
 def _samples(event: EventLinearization) -> bool:
-    """Whether a controller takes a sample at an event."""
+    """True where a controller takes a sample at an event."""
     world = event.data.root.system.world  # type: ignore[attr-defined]
     return bool(event.data.root.clock and world.is_sampling(event.time))

@@ -73,7 +73,7 @@ def _told(per_metre: Array) -> tuple[str, ...]:
 
 
 def _lands(event: EventLinearization) -> bool:
-    """Whether several contacts close at it."""
+    """True where several contacts close."""
     closing = [
         name
         for one in event.events
@@ -84,7 +84,7 @@ def _lands(event: EventLinearization) -> bool:
 
 
 def _first(lin: RunDerivative, starts: Array, corrected: bool) -> tuple[Array, Array, Array, list[Any]]:
-    """What `_followed` tells of the first landing that has a derivative."""
+    """The result of `_followed` for the first landing that has a derivative."""
     stretches, why = list(lin.stretches()), None
     for k, stretch in enumerate(stretches):
         event = stretch.piece

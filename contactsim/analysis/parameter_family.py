@@ -87,7 +87,7 @@ def _built(build: Callable[..., Any], values: tuple[float, ...]) -> HybridSystem
 
 
 def _tells(system: HybridSystem, names: tuple[str, ...], values: tuple[float, ...]) -> bool:
-    """Whether a system knows the parameters by these names itself, and says that they have these values."""
+    """True for a system that knows the parameters by these names itself, and has these values of them."""
     try:
         return all(system.parameter(name) == value for name, value in zip(names, values, strict=True))
     except InputError:

@@ -261,7 +261,7 @@ def multiplier_derivatives(matrix: Array, change: Array, error: Array) -> tuple[
 
 
 def _core(matrix: Array) -> int:
-    """How many eigenvalues are not zero: the dimension of what all powers of the matrix keep."""
+    """Number of eigenvalues that are not zero: the dimension of what all powers of the matrix keep."""
     basis, size = np.eye(len(matrix)), float(np.linalg.norm(matrix, 2))
     for _ in range(len(matrix)):
         image, values, _ = np.linalg.svd(matrix @ basis, full_matrices=False)

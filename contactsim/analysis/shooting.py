@@ -144,7 +144,7 @@ class Shooting:
 
     @property
     def symmetric(self) -> bool:
-        """Whether a symmetry was given."""
+        """True where a symmetry was given."""
         return self._symmetry is not None
 
     # --- runs -------------------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ class Shooting:
         return Shot(run, x, start.mode, orbit.t0, orbit.period, residual, len(self._values(x)))
 
     def missed(self, shot: Shot) -> tuple[float, float]:
-        """How far from x0 a second period ends, sigma(sigma(phi_2T(x0))) (-) x0, and |M w - w| / |w|.
+        """Distance from x0 of the end of a second period, sigma(sigma(phi_2T(x0))) (-) x0, and |M w - w| / |w|.
 
         Both vanish on an orbit, for a symmetry is one where sigma phi_t sigma = sigma sigma phi_t: then a turn goes
         like the one before, and w, the rate of return, is carried into itself. The second is zero where the period is

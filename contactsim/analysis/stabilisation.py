@@ -141,7 +141,7 @@ class _Descent:
         return float(np.abs(self._kept(orbit)[1]).max(initial=0.0))
 
     def _kept(self, orbit: PeriodicOrbit) -> tuple[Array, Array]:
-        """Which multipliers count, and those: all but the one along the orbit and neutral ones."""
+        """Places and values of the multipliers that count: all but the one along the orbit and neutral ones."""
         values = orbit.multipliers
         left_out = self._neutral + (orbit.rate_of_return is not None)
         places = np.sort(np.argsort(np.abs(values - 1.0))[left_out:])

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Code(IntEnum):
-    """What a process returns."""
+    """Exit status of a process."""
 
     OK = 0
     BROKEN = 1  # `doctor` found something without which nothing runs

@@ -224,7 +224,7 @@ def new_plugin(
 
 
 def landing_of(target: str) -> str:
-    """What lands: the scene that the catalogue has for that of a robot by name, which is told, or the target itself."""
+    """The scene of a landing that the catalogue has for a robot by name, which is told, or the target itself."""
     from ..common.terminal import terminal
     from ..io import load_scene
 

@@ -53,7 +53,7 @@ def findings() -> Iterator[Finding]:
 
 
 def _engine() -> Finding:
-    """What arcs are computed by; Python is as right, and slower."""
+    """The engine of arcs; that in Python is as right, and slower."""
     try:
         name = engines.chosen(None)
         with warnings.catch_warnings(record=True) as told:

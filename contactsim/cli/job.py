@@ -32,7 +32,7 @@ SHARE = 0.1  # of the time of a run that is spent on checkpoints, at most
 
 
 class Checkpoints:
-    """What was computed so far, written every now and then; a process that is killed leaves that.
+    """Checkpoints: the part computed so far, written every now and then; a process that is killed leaves that.
 
     Args:
         folder: of the files: the last run in RUN_FILE, those before it beside it.
@@ -222,7 +222,7 @@ def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is to come of a run.
+    """Options of the command that say what becomes of a run.
 
     Attributes:
         kinds: of pictures: "html", "png", "mp4".

@@ -134,7 +134,7 @@ def function_of(target: str) -> Any:
 
 
 def _tell(data: Any, out: Path) -> None:
-    """How many runs ended how, the first messages, and where the results are."""
+    """Print how runs ended, the first messages, and where the results are."""
     screen = terminal()
     status = data.status.values.ravel()
     counts = [f"{np.sum(status == k)} {word}" for k, word in enumerate(STATUSES) if np.any(status == k)]

@@ -1,4 +1,4 @@
-"""What users give, checked once where it comes in: kinds of values, and the decorator `door` that holds them to these.
+"""Arguments of users, checked once where they come in: kinds of values, and the decorator `door` that demands them.
 
 A kind is a function that takes a value or raises ValueError, with the words that say what it takes. It is strict: text
 is no number, and `True` is none either. Schemas of whole tables (scenes, parameters of laws and models) are in
@@ -31,7 +31,7 @@ Door = TypeVar("Door", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Kind:
-    """What may stand at a place.
+    """A kind of value that an argument may have.
 
     Attributes:
         words: what it takes, as in "give WORDS".
@@ -115,7 +115,7 @@ def _whole(given: Any) -> int:
 
 
 def _within(take: Callable[[Any], Any], gt: float, ge: float, lt: float, le: float) -> Callable[[Any], Any]:
-    """What `take` takes, greater than `gt`, at least `ge`, less than `lt` and at most `le`."""
+    """`take` for values greater than `gt`, at least `ge`, less than `lt` and at most `le`."""
 
     def found(given: Any) -> Any:
         value = take(given)
@@ -225,7 +225,7 @@ def instance(kinds: type | tuple[type, ...], words: str) -> Kind:
 
 
 def _masked(given: Any) -> bool:
-    """Whether it is an array of `numpy.ma`, which takes long to import."""
+    """True for an array of `numpy.ma`, which takes long to import."""
     return isinstance(given, np.ndarray) and hasattr(given, "mask")
 
 

@@ -65,7 +65,7 @@ def is_broken(path: Path) -> bool:
 
 
 def reason(error: OSError) -> str:
-    """What the system says of an error, in its words."""
+    """The reason of an error, in the words of the operating system."""
     return error.strerror or str(error)
 
 

@@ -113,7 +113,7 @@ def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...
 
 
 def reads(function: Callable[..., Any], argument: int) -> bool:
-    """Whether a function may depend on its positional argument of this number.
+    """True where a function may depend on its positional argument of this number.
 
     False only of a function in Python whose code never loads it, nor looks at its own frame: `lambda t, q: q[0]` does
     not read 0. What has no such code, or takes its arguments in one, counts as reading.

@@ -50,7 +50,7 @@ class Nees(float):
 
 @dataclass(frozen=True, repr=False)
 class Belief(Brief):
-    """What a filter takes for true: mean and covariance in a mode."""
+    """The belief of a filter: mean and covariance in a mode."""
 
     system: HybridSystem
     mode: Any
@@ -109,7 +109,7 @@ def _error(belief: Belief, x: Array) -> Nees:
 
 
 def shape(mode: Any) -> Any:
-    """What two arcs have in common whose flows are the same: of contacts how they move, in the plane whereto."""
+    """The part of a mode that decides its flow: how contacts move, and in the plane in which direction."""
     if not isinstance(mode, SystemMode):
         return mode
     return tuple(
@@ -143,13 +143,13 @@ def _outermost(run: Trajectory, t: float) -> Iterator[Arc]:
 
 
 def _joined(before: Arc, after: Arc) -> bool:
-    """Whether no event between two arcs makes the state jump."""
+    """True where no event between two arcs makes the state jump."""
     x, y = before(before.t1), after(after.t0)
     return len(x) == len(y) and float(np.abs(x - y).max()) <= JUMP
 
 
 def _away(arc: Arc, t: float) -> float:
-    """How far an arc is from a time [s]."""
+    """Distance of an arc from a time [s]."""
     return max(arc.t0 - t, t - arc.t1, 0.0)
 
 

@@ -32,7 +32,7 @@ class Expansion(NamedTuple):
 
 
 class Cost(ABC):
-    """What a motion costs: the sum of its stages, each from a sample to the next, and of its end."""
+    """The cost of a motion: the sum of its stages, each from a sample to the next, and of its end."""
 
     @abstractmethod
     def stage(self, system: Any, t: float, dt: float, x: Array, u: Array) -> Expansion:

@@ -32,7 +32,7 @@ BETTER = 1e-2  # relative: how much less a run beside another one has to cost
 
 
 class Ends(NamedTuple):
-    """Where an iteration ends.
+    """Conditions under which an iteration ends.
 
     Attributes:
         iterations: at most so many.

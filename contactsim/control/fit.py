@@ -246,7 +246,7 @@ class _Search:
         return found
 
     def _kept(self, rows: Array) -> Array:
-        """What was measured of rows (T, m, ...), weighted: (N, ...)."""
+        """The entries (N, ...) of rows (T, m, ...) that were measured, weighted."""
         weights = self._weights if self._weights.ndim == 0 else self._weights.reshape(-1, *[1] * (rows.ndim - 2))
         flat = (rows * weights).reshape(-1, *rows.shape[2:])
         mask = np.isfinite(self._measured).ravel() if self._output is not None else slice(None)
@@ -267,7 +267,7 @@ class _Search:
         return J
 
     def _will_do(self, values: Array, squares: float, before: Array, squares_before: float) -> bool:
-        """Whether a Jacobian at the values `before`, with that sum of squares, will do."""
+        """True where a Jacobian at the values `before`, with that sum of squares, is good enough."""
         if self._own is not None and squares_before - squares < ROUGH * squares_before:
             return True
         kept = KEPT if self._own is None else KEPT_ROUGHLY
@@ -314,7 +314,7 @@ class _Search:
             return found.result
 
     def _foreseen(self, values: Array, fitted: int) -> bool:
-        """Whether what was measured after the first `fitted` rows is met as well as these, in the mean square."""
+        """True where the rows after the first `fitted` ones are met as well as these, in the mean square."""
         missed = self.residuals(values)
         first = fitted * len(missed) // len(self._times)
         if self._output is not None:

@@ -95,7 +95,7 @@ class Inputs(HeldInputs):
         return made
 
     def number(self, t: float) -> int:
-        """Which row of U holds at `t`."""
+        """Number of the row of U that holds at `t`."""
         return min(max(math.floor((t - self.start) / self.dt + ON_TIME), 0), len(self.U) - 1)
 
     def holding(self) -> Holding | None:

@@ -28,7 +28,7 @@ MOST_SAMPLES = 100_000  # of a horizon; nobody waits for more
 
 
 class Answer(NamedTuple):
-    """What was found at a sample.
+    """Inputs found at a sample.
 
     Attributes:
         t: the sample [s].

@@ -107,7 +107,7 @@ def pinned_policy(model: Model, box: Box, to: Arrival, target: float) -> Pull | 
 
 
 def _shift(model: Model, policy: Policy, to: Arrival) -> float:
-    """How much later the impact comes under a policy, by the linear model [s]."""
+    """Delay of the impact under a policy, by the linear model [s]."""
     dx = np.zeros(model.discrete.A.shape[1])
     for k in range(to.interval):
         dx = model.discrete.A[k] @ dx + model.discrete.B[k] @ (policy.k[k] - policy.K[k] @ dx)

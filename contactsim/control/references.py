@@ -18,7 +18,7 @@ REACH = 5  # samples by which an arc is continued past an event at which the sta
 
 
 class Place(NamedTuple):
-    """What a feedback follows at a sample.
+    """The state that a feedback follows at a sample.
 
     Attributes:
         q, v: configuration and velocity.
@@ -75,7 +75,7 @@ class Followed:
         self._branches = []
 
     def near(self, k: int, q: Array, v: Array, space: Any) -> Place:
-        """What to follow at sample `k` from a configuration and a velocity."""
+        """The place to follow at sample `k` from a configuration and a velocity."""
         here, t = self._places[k], float(self._times[k])
         holding = [b for b in self._branches if b.first <= t <= b.last]
         if not holding:

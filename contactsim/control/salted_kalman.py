@@ -37,7 +37,7 @@ MEASURES = function("a function h(state) -> the numbers that are measured")
 
 @dataclass(frozen=True, repr=False)
 class Update(Brief):
-    """What a measurement did.
+    """The effect of a measurement.
 
     Attributes:
         innovation: y = z - h(x) (m,).

@@ -87,7 +87,7 @@ def _beyond(
 
 
 def _passed(found: dict[float, Hashable], reach: float) -> float | None:
-    """How long ago the first of the guards was met; None where that is none, or longer than `reach` ago."""
+    """Time since the first of the guards was met [s]; None where none was, or longer than `reach` ago."""
     return max(found) if found and max(found) <= reach else None
 
 

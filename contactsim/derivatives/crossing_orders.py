@@ -207,7 +207,7 @@ def _has_interior(cone: Array) -> bool:
 
 
 def _told_by_nearest(rows: Array) -> bool | None:
-    """Whether A y < -INTERIOR has a solution y in the unit cube, by the point y = A^T u of hull(A) nearest to zero.
+    """True where A y < -INTERIOR has a solution y in the unit cube, by the point y = A^T u of hull(A) nearest to zero.
 
     Where it is not zero, -y is a solution; where it is, u proves by 0 = u^T A y <= -sum(u) that there is none (Gordan).
     u is that of min |[A; 1^T]^T u - e|, e the last unit vector (Lawson and Hanson, Solving Least Squares Problems,

@@ -94,7 +94,7 @@ class Passage(Brief):
 
 
 class Recorded(NamedTuple):
-    """What a run made of an event.
+    """The record that a run made of an event.
 
     Attributes:
         transition: its record.
@@ -268,7 +268,7 @@ class Node:
         return [(name, float(watch.values[k]), float(watch.rounding[k])) for name, k in found if self._falls(name)]
 
     def is_zero(self, name: Hashable, value: float, rounding: float) -> bool:
-        """Whether a guard of this value is met at this instant: it reaches zero within the accuracy of its time."""
+        """True where a guard of this value is met at this instant: it reaches zero within the accuracy of its time."""
         reach = self._reaches.get(name, 0.0)
         if reach == LATER:
             return False
@@ -327,15 +327,15 @@ class Node:
             self._demand_transversal(min(fired, key=str))
 
     def _by_clock(self, fired: frozenset[Hashable]) -> bool:
-        """Whether every neighbour meets the guards in `fired` at the time of the event."""
+        """True where every neighbour meets the guards in `fired` at the time of the event."""
         return fired <= {CLOCK} or self._jumped(fired)
 
     def _is_itself(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> bool:
-        """Whether an event is the one of the run, and not a varied one."""
+        """True for the event of the run itself, and not for a varied one."""
         return fired == self._fired and x is self.x and t == self.t and system is self.system
 
     def _went_on(self, fired: frozenset[Hashable]) -> bool:
-        """Whether the run is known to have gone on behind these guards, without any that jumped."""
+        """True where the run is known to have gone on behind these guards, without any that jumped."""
         return self._recorded is not None and self._recorded.last and fired == self._fired
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:

@@ -77,7 +77,7 @@ class Panel:
 
 
 def applied(plugin: EventDerivative, data: EventData, dx: Array) -> Array:
-    """What a plugin makes of variations (m, n_pre): (m, n_post).
+    """Variations (m, n_post) behind the event, by a plugin, of those (m, n_pre) before it.
 
     Raises:
         Misshapen: it is something else.

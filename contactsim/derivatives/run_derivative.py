@@ -368,7 +368,7 @@ class RunDerivative:
 
     @lazy
     def radius(self) -> float:
-        """How large a perturbation of the start the derivative speaks of: up to it, events keep their order.
+        """Largest perturbation of the start for which the derivative holds: up to it, events keep their order.
 
         The smallest (t_b - t_a) / |D (t_b - t_a)| of two events that follow each other, to first order, in the norm of
         tangent vectors; infinity where there are fewer than two.

@@ -197,7 +197,7 @@ class ArcVariation:
 
     @lazy
     def stiff(self) -> bool:
-        """Whether the run took steps here that are too long for explicit methods, as the motion decays so fast."""
+        """True where the run took steps that are too long for explicit methods, since the motion decays so fast."""
         segments = self.arc.segments
         for k in np.unique(np.linspace(0, len(segments) - 1, LOOKS).astype(int)):
             duration = segments[k].t1 - segments[k].t0

@@ -99,7 +99,7 @@ def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
 
 @contextmanager
 def _intact(path: Path) -> Iterator[None]:
-    """What cannot be read of a file is told as damage: its readers raise all kinds of errors on broken bytes."""
+    """Errors of reading, told as damage of the file: its readers raise all kinds of them on broken bytes."""
     try:
         yield
     except ContactSimError:
@@ -452,7 +452,7 @@ def _assemble(
 
 
 def _read_settings(header: Mapping[str, Any]) -> Settings | None:
-    """How the run was made; None in a file written before that was kept."""
+    """The settings of the run; None in a file written before they were kept."""
     if not header.get("settings"):
         return None
     values = json.loads(header["settings"])

@@ -264,7 +264,7 @@ class RobotTable(Table):
 
     @property
     def _of_files(self) -> bool:
-        """Whether it says what goes with a file alone."""
+        """True where it has keys that go with a file alone."""
         return bool(self.root or self.package_dirs or self.self_contacts) or isinstance(self.contacts, str)
 
 

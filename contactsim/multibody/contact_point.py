@@ -88,7 +88,7 @@ class ContactPoint:
 
     @property
     def feature(self) -> Feature:
-        """What touches, in axes of the frame."""
+        """The shape that touches, in axes of the frame."""
         from .geometry.closest_points.features import Point
 
         return Point(np.array(self.offset), self.radius)

@@ -1,4 +1,4 @@
-"""What pinocchio computes with a model, one group of trees after the other where there are many.
+"""Pinocchio's algorithms on a model, one group of trees after the other where there are many.
 
 A tree is a root joint with all that hangs on it: a robot, a free body. Trees move each other through contacts alone, so
 that mass matrix, Jacobians and derivatives have a block for each. Pinocchio's data of a model of nv velocities holds
@@ -95,7 +95,7 @@ def _group(model: Any, joints: range) -> Group:
 
 
 def data_of(model: Any) -> ModelData | Forest:
-    """What computes with a model, which is not changed any more."""
+    """Pinocchio's algorithms on a model, which is not changed any more."""
     groups = groups_of(model)
     return Forest(model, groups) if groups else ModelData(model)
 
@@ -140,12 +140,12 @@ class ModelData:
 
     @property
     def dAdq(self) -> Array:
-        """What the accelerations of joints change by q, see `plane_ground`."""
+        """Derivatives of the accelerations of joints by q, see `plane_ground`."""
         return np.asarray(self._data.dAdq.reshape(6, self._nv))
 
     @property
     def dAdv(self) -> Array:
-        """What they change by v."""
+        """Their derivatives by v."""
         return np.asarray(self._data.dAdv.reshape(6, self._nv))
 
     def joint_jacobians(self, q: Array) -> Array:
@@ -279,17 +279,17 @@ class ForestKinematics:
 
     @property
     def dAdq(self) -> Array:
-        """What the accelerations of joints change by q."""
+        """Derivatives of the accelerations of joints by q."""
         return np.hstack([data.dAdq for data, _, _ in self._parts])
 
     @property
     def dAdv(self) -> Array:
-        """What they change by v."""
+        """Their derivatives by v."""
         return np.hstack([data.dAdv for data, _, _ in self._parts])
 
 
 class Forest(ForestKinematics):
-    """What `ModelData` computes, of a model of many trees."""
+    """The algorithms of `ModelData` on a model of many trees."""
 
     def crba(self, q: Array) -> Array:
         """M (nv, nv), its upper triangle."""

@@ -117,7 +117,7 @@ class Latch:
         return "a joint and two frames" if self.joint else "neither a joint nor two frames"
 
     def found(self, robot: RobotModel, q: Array) -> tuple[float, ...]:
-        """What it holds when it closes at a configuration: the numbers that `closure` makes a loop of."""
+        """The values held by a latch that closes at a configuration, of which `closure` makes a loop."""
         if self.joint:
             return (float(q[_joint(robot, self).idx_q]) if self.hold else self.value,)
         if not self.hold:
@@ -171,7 +171,7 @@ class ComesTo:
     direction: int
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
-        """How far the joint has to go [rad, m]."""
+        """Distance that the joint has to go [rad, m]."""
         return self.direction * (self.value - float(q[self.index]))
 
 

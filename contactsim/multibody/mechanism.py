@@ -1,4 +1,4 @@
-"""What a ContactSystem needs of a robot, and the textbook mechanism given by functions."""
+"""The contract of mechanisms in a ContactSystem, and the textbook mechanism given by functions."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ class Differentiated(ABC):
 
 
 class Gaps(ABC):
-    """How far contacts are open, and how fast that changes."""
+    """Gaps of contacts, and their rates."""
 
     names: tuple[str, ...]
 
@@ -254,7 +254,7 @@ class Gaps(ABC):
         return self.gaps(t, q)[len(self.names) :]
 
     def by_time(self, t: float, q: Array, v: Array) -> Array:
-        """What time alone may change where it is `timed` (k,): its gaps."""
+        """Numbers (k,) that time alone may change, where it is `timed`: its gaps."""
         return self.gaps(t, q)
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:

@@ -139,7 +139,7 @@ def _solids(
 
 
 def _apart(parts: Sequence[Part[Any]]) -> dict[str, Any]:
-    """Which shapes of the parts keep apart from each other, and what is left out among them."""
+    """Groups of shapes that pass through each other, and couples that are left out with the reasons."""
 
     def named(part: Part[Any], name: str) -> str:
         return name if name == GROUND else f"{part.name}/{name}"
@@ -154,7 +154,7 @@ def _apart(parts: Sequence[Part[Any]]) -> dict[str, Any]:
 
 
 def _of_files(robots: Sequence[RobotModel]) -> dict[str, Any]:
-    """What robots of files bring along: their springs, and gravity and ground of the first whose file has them."""
+    """Data that robots of files bring along: their springs, and gravity and ground of the first whose file has them."""
     joints = np.cumsum([0, *(robot.model.njoints - 1 for robot in robots)])
     grounds = [robot.terrain for robot in robots if robot.terrain is not None]
     found = next((ground for ground in grounds if not isinstance(ground, NoGround)), grounds[0] if grounds else None)

@@ -183,7 +183,7 @@ class PlainOscillation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlainReach:
-    """How far joints reach: arrays of `kinematics.reach.Reach`, of which joint 0 is the world."""
+    """Bounds of the motion of joints: arrays of `kinematics.reach.Reach`, of which joint 0 is the world."""
 
     parent: Array
     length: Array

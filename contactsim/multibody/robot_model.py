@@ -168,7 +168,7 @@ class RobotModel:
 
     @property
     def shapeless(self) -> bool:
-        """Whether it has neither solids nor collision geometry, so that nothing can be inside of anything."""
+        """True for a robot without solids and collision geometry: nothing of it can be inside of anything."""
         try:
             return not self._solids and not getattr(self.collision_model, "ngeoms", 0)
         except InputError:  # it cannot be read, which is told of where it is asked for
@@ -176,7 +176,7 @@ class RobotModel:
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """What others have read off its data and keep with it; a changed copy begins with nothing."""
+        """A cache for what others have read off its data; that of a changed copy is empty."""
         return {}
 
     @cached_property
@@ -218,7 +218,7 @@ class RobotModel:
         return Workspace(self.model)
 
     def _placed(self, q: Any) -> Any:
-        """What computes with the model, its joints placed at a configuration."""
+        """Pinocchio's algorithms on the model, its joints placed at a configuration."""
         data = self._workspace.data
         data.forward_kinematics(self._configuration(q))
         return data

@@ -84,7 +84,7 @@ def _slack(model: Any) -> Springs:
 
 
 class Passive:
-    """What dampers, springs and counterweights of a model do at a state.
+    """Forces of dampers, springs and counterweights of a model at a state.
 
     Args:
         model: pinocchio's model, with the gravity under which it is.

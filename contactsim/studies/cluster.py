@@ -59,14 +59,14 @@ def client_of(scheduler: str | None, workers: int | None) -> Iterator[Any]:
 
 @dataclass
 class Pace:
-    """How many runs go into a batch: so many that it takes TASK, and no more than leaves work for all at the end."""
+    """The number of runs of a batch: so many that it takes TASK, and so few that there is work for all at the end."""
 
     threads: int
     runs: int = 0
     seconds: float = 0.0
 
     def note(self, results: Sequence[Result]) -> None:
-        """What a batch took."""
+        """Note the time that a batch took."""
         self.runs += len(results)
         self.seconds += sum(result.seconds for result in results)
 
@@ -145,7 +145,7 @@ class Dispatcher:
         return [self._left.pop() for _ in range(min(size, len(self._left)))]
 
     def _take(self, future: Any, pace: Pace) -> None:
-        """What became of a batch."""
+        """Take the results of a batch, or note its failure."""
         numbers = self._under_way.pop(future)
         if future.status == "finished":
             try:

@@ -175,7 +175,7 @@ class ContactEnv(gymnasium.Env[Array, Array]):
                 return np.asarray(picture.convert("RGB"))
 
     def _show(self) -> None:
-        """What is computed by now on the live page; the page is opened at the first time."""
+        """Show the present state on the live page, which is opened at the first time."""
         if self.render_mode != "human":
             return
         if self._page is None:

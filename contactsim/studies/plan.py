@@ -1,4 +1,4 @@
-"""Which runs a sweep is made of: axes of a grid, draws along an axis of samples, and a seed for each run."""
+"""The runs of a sweep: axes of a grid, draws along an axis of samples, and a seed for each run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each run of a sweep does: a scene with some of its keys changed, or a function."""
+"""The work of each run of a sweep: a scene with some of its keys changed, or a function."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Result:
 
 
 class Work(ABC):
-    """What is done with the values of a run; it goes to the workers pickled."""
+    """The work done with the values of a run; it goes to the workers pickled."""
 
     @property
     @abstractmethod
@@ -164,7 +164,7 @@ def built(source: str, model: bool, settings: tuple[str, ...]) -> Any:
 
 
 def read_outputs(outputs: Any, traj: Trajectory) -> Mapping[str, Any]:
-    """What a run leaves: by names, by functions with names, or by one function that returns a table."""
+    """The outputs of a run: by names, by functions with names, or by one function that returns a table."""
     if callable(outputs):
         return _table(outputs(traj))
     if isinstance(outputs, Mapping):
@@ -292,7 +292,7 @@ def work_of(target: Any, settings: Sequence[str], outputs: Any, noise: float) ->
 
 
 def _told_of(run: Any) -> str:
-    """What a scene builds: its system with the text of its robot's file, its start, its time and its options."""
+    """A digest of what a scene builds: system, with the text of its robot's file, start, time and options."""
     from ..io.netcdf import description_of
 
     start = run.system.pack(run.state).tolist()

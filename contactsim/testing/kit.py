@@ -1,4 +1,4 @@
-"""Which properties a plugin has, and the report on all of them."""
+"""The properties of a plugin of each kind, and the report on all of them."""
 
 from __future__ import annotations
 

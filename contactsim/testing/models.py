@@ -115,7 +115,7 @@ def _derivative(run: ModelRun) -> Iterator[Finding]:
 
 
 def _free(model: Model, space: Manifold, start: Array) -> Array:
-    """Which components (n,) of a state a run may start with on either side of it.
+    """Mask (n,) of the components of a state on both sides of which a run may start.
 
     A toe that stands on the ground may not start in it, and its velocity is set to zero where a run starts.
     """

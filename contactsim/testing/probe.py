@@ -85,7 +85,7 @@ class Probe:
         return force if force.shape == (size,) else np.full(size, np.nan)
 
     def count(self, states: int) -> int:
-        """How many random states are tried: fewer where each one has a history."""
+        """Number of random states that are tried: fewer where each one has a history."""
         return states // 6 if self.law.memory else states
 
     def bound(self, state: State) -> float:

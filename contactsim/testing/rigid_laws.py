@@ -255,7 +255,7 @@ def _gain(state: State, problem: ContactProblem, solution: Solution, motion: Arr
 
 
 def _sliding(state: State, problem: ContactProblem, solution: Solution, motion: Array) -> float:
-    """How far the friction of sliding contacts is from -mu lam_n s."""
+    """Distance of the friction of sliding contacts from -mu lam_n s."""
     worst = 0.0
     for i, slip in enumerate(problem.sliding):
         if slip is not None:

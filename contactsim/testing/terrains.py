@@ -79,7 +79,7 @@ class Site:
             yield t, points, self.terrain.surface(t, points)
 
     def smooth_at(self, t: float, points: Array) -> Array:
-        """Which of the points (k,) differences do not lead over an edge of the ground."""
+        """Mask (k,) of the points whose differences do not lead over an edge of the ground."""
         if self.terrain.smooth:
             return np.ones(len(points), dtype=bool)
         away = np.ones(len(points), dtype=bool)

@@ -112,12 +112,12 @@ class _Clock:
         return self._origin + self.speed * (time.monotonic() - self._began)
 
     def until(self, t: float) -> float:
-        """How long to wait for `t` [s on the wall]."""
+        """Time until `t` [s on the wall]."""
         return (t - self()) / self.speed
 
 
 class _Pace:
-    """How fast what is shown goes on, evenly where the run is computed in fits and starts.
+    """The pace of the picture, even where the run is computed in fits and starts.
 
     A run that keeps up is shown by the clock. One that does not is followed at a distance: v = (head - shown) / LAG, so
     it is shown at the mean rate of its computing, and never later than LAG seconds on the wall behind its head.
@@ -139,7 +139,7 @@ class _Pace:
 
     @property
     def late(self) -> bool:
-        """Whether it was lately."""
+        """True where the run was late a moment ago."""
         return time.monotonic() - self._held_up < SETTLED
 
     @property
@@ -151,7 +151,7 @@ class _Pace:
         return (end - start) / (ended - began)
 
     def __call__(self, shown: float, target: float, speed: float, computing: bool) -> float:
-        """What to show next, on the way to `target` [s]."""
+        """Time to show next, on the way to `target` [s]."""
         now = time.monotonic()
         past, self._looked = now - self._looked, now
         if math.isinf(speed):

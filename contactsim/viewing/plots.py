@@ -322,7 +322,7 @@ def _slips(trajectory: Trajectory) -> list[Draw]:
 
 
 def _has_slips(trajectory: Trajectory) -> bool:
-    """Whether a contact slips at any time."""
+    """True where a contact slips at any time."""
     if not _has_contacts(trajectory):
         return False
     return any(state.mode is Mode.SLIP for arc in trajectory.arcs for state in arc.mode.contacts)  # type: ignore[attr-defined]

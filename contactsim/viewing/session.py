@@ -87,7 +87,7 @@ class Session(Playback):
 
     @property
     def curves(self) -> tuple[Curves, ...]:
-        """What can be plotted of its system."""
+        """Curves that can be plotted of its system."""
         return curves(self.system)
 
     @property

@@ -62,7 +62,7 @@ class Control:
 
     @property
     def label(self) -> str:
-        """What it is in plain words, without its unit."""
+        """Its description without the unit."""
         words = re.sub(r"\s*\[[^\]]*\]", "", self.text).strip()
         return words or self.name
 
@@ -173,7 +173,7 @@ def _limited(name: str, value: float, field: dict[str, Any]) -> Control:
 
 
 def _group(text: str) -> str:
-    """What a number of a schema belongs to: "leg 0: spring constant" to leg 0; what nothing reads comes apart."""
+    """The owner of a number of a schema: leg 0 of "leg 0: spring constant"; what nothing reads comes apart."""
     if "unused" in text or re.search(r"visuali[sz]ation|saved frame|no equation", text):
         return "without effect on the motion"
     owner, found, _ = text.partition(": ")

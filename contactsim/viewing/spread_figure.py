@@ -59,7 +59,7 @@ def _ball(spread: Spread) -> Array:
 
 
 def _half_edge(told: str) -> str:
-    """What an axis shows, and how much half of its edge is: the body reaches 0.1 m along each."""
+    """Label of an axis with half the length of its edge: the body reaches 0.1 m along each."""
     word, _, size = told.partition(", 0.1 m = ")
     return f"{word}\n\u00b1 {size}"
 

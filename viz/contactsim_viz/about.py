@@ -1,4 +1,4 @@
-"""What a page tells of a robot's bodies and contacts: names, where they are drawn, and colours."""
+"""Data of a robot's bodies and contacts for a page: names, where they are drawn, and colours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def contact_colours(names: Sequence[str], curves: Sequence[CurvesLike]) -> list[
 
 
 def coloured(told: Mapping[str, Any], curves: Sequence[CurvesLike]) -> dict[str, Any]:
-    """What `about` told, its contacts with the colours of their curves."""
+    """The data of `about`, its contacts with the colours of their curves."""
     contacts = told.get("contacts", {})
     shades = contact_colours(list(contacts), curves)
     named = {name: one | {"colour": code} for (name, one), code in zip(contacts.items(), shades, strict=True)}

@@ -88,7 +88,7 @@ def demand_browser(what: str) -> str:
 
 
 def work_on(browser: str, address: str, width: int, height: int, work: Callable[[Tab], T]) -> T:
-    """What `work` makes of the page at an address, which is shown `width` x `height` pixels large and ready.
+    """The result of `work` on the page at an address, which is shown `width` x `height` pixels large and ready.
 
     Where a browser hangs or ends, the work is begun once more with another.
 
@@ -199,7 +199,7 @@ class Tab:
         return answer["result"].get("value")
 
     def picture(self, kind: Literal["jpeg", "png"]) -> bytes:
-        """What the page shows after its next frame."""
+        """Picture of the page after its next frame."""
         self.value(_DRAWN)
         options = {"quality": _JPEG_QUALITY} if kind == "jpeg" else {}
         return base64.b64decode(self.ask("Page.captureScreenshot", format=kind, **options)["data"])

@@ -96,7 +96,7 @@ def ground_normals(terrain: Any, t: float, points: Array) -> Array:
 
 
 def ground_way(terrain: Any, t: float) -> Array:
-    """How far (3,) a ground that moves as a whole has gone at `t`, metres."""
+    """Displacement (3,) of a ground that moves as a whole at `t`, metres."""
     displacement: Any = getattr(terrain, "displacement", None)
     return np.zeros(3) if displacement is None else np.asarray(displacement(t), dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""What a live page plots: values of the curves at the moments that were shown, and the modes of contacts over time."""
+"""Data that a live page plots: values of the curves at the moments shown, and the modes of contacts over time."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Live:
         self._picture = number, _packed(number, moment, picture, self._joints(moment))
 
     def _joints(self, moment: Any) -> dict[str, float]:
-        """Where the joints are that can be set, for a page in which time stands still."""
+        """Places of the joints that can be set, for a page in which time stands still."""
         if moment.playing or not self.session.joints:
             return {}
         q = moment.arc.system.state(moment.x).q
@@ -283,7 +283,7 @@ class Live:
         known.picture, known.sent, known.waits = number, now, True
 
     def _tell_samples(self, client: Client, known: Known) -> None:
-        """What is new of the curves, as far as it belongs to the take that the page was told of."""
+        """Send the new samples of the curves, as far as they belong to the take that the page was told of."""
         take = self._history.take
         if take.number != known.take:
             return

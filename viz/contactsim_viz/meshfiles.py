@@ -153,7 +153,7 @@ class _Collada:
 
 
 def _fans(counts: str | None) -> np.ndarray | slice:
-    """Which corners make triangles, where polygons have `counts` of them: each polygon is a fan around its first."""
+    """Corners that make triangles, where polygons have `counts` of them: each polygon is a fan around its first."""
     if counts is None:
         return slice(None)
     count = np.array(counts.split(), dtype=np.intp)

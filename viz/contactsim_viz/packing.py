@@ -128,7 +128,7 @@ def _by_use(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _behind(index: np.ndarray) -> np.ndarray:
-    """How far each index lies behind the first number that was not used before it; 0: it is that number."""
+    """Distance of each index from the first number that was not used before it; 0: it is that number."""
     following = np.maximum.accumulate(index.astype(np.int64) + 1)
     unused = np.concatenate([[0], following[:-1]])
     return (unused - index).astype(np.uint32)[:, None]

@@ -176,7 +176,7 @@ def measure(robot: RobotLike, terrain: Any, motion: SampledPoses) -> Frame:
 
 
 def _evenly(middle: Array, time: Array, size: float, ground: Plane | None) -> Array:
-    """What `follow` makes of the way through `middle` (n, 3) at any times (n,), at the same times."""
+    """The way that `follow` makes of the one through `middle` (n, 3) at any times (n,), at the same times."""
     even = np.linspace(time[0], time[-1], len(time))
     way = np.column_stack([np.interp(even, time, column) for column in middle.T])
     target = follow(way, float(time[-1] - time[0]), size, ground)

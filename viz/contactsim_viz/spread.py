@@ -154,7 +154,7 @@ def _parts(faces: np.ndarray, shades: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def _moments(time: Array, most: int) -> np.ndarray:
-    """Which samples have a surface: both sides of each event, and some in between."""
+    """Numbers of the samples that have a surface: both sides of each event, and some in between."""
     jumps = np.flatnonzero(np.diff(time) == 0.0)
     even = np.linspace(0, len(time) - 1, min(most, len(time))).astype(int)
     return np.unique(np.concatenate([even, jumps, jumps + 1]))

@@ -46,7 +46,7 @@ class Compiled:
         return int(self.m.body_weldid[body]) != WORLD
 
     def line(self, elements: Sequence[Any], index: int) -> str:
-        """Where the file has an element of the specification, such as "line 12"; empty where it does not say."""
+        """Place of an element of the specification in the file, such as "line 12"; empty where it is not known."""
         found = next((element for element in elements if element.id == index), None)
         return "" if found is None else known_line(found)
 
@@ -62,7 +62,7 @@ class Compiled:
 
 
 def known_line(element: Any) -> str:
-    """Where a file has an element, such as "line 12"; empty for one of another file that is attached to it."""
+    """Place of an element in its file, such as "line 12"; empty for one of another file that is attached to it."""
     return "" if str(element.info) == "line 0" else str(element.info)
 
 

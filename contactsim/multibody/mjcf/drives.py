@@ -35,7 +35,7 @@ def actuators_of(source: Compiled) -> tuple[tuple[Actuator, ...], tuple[str, ...
 
 
 def _too_much(source: Compiled, k: int) -> str:
-    """What of an actuator is not carried out; empty where all is."""
+    """The property of an actuator for which it is left out; empty where there is none."""
     m = source.m
     kind, target = int(m.actuator_trntype[k]), int(m.actuator_trnid[k, 0])
     if m.actuator_plugin[k] >= 0:

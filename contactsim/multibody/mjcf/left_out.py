@@ -1,4 +1,4 @@
-"""What of a compiled MJCF file is not carried out: named once, each with its element and line."""
+"""Elements of a compiled MJCF file that are left out, named once, each with its line."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _curved(m: Any, joint: int) -> bool:
 
 
 def _beyond(source: Compiled, joint: int) -> bool:
-    """Whether the file has a joint outside its range: scenes start at the limit."""
+    """True for a joint that the file has outside its range: scenes start at the limit."""
     (low, high), home = source.m.jnt_range[joint], home_key(source)
     start = source.m.qpos0 if home is None else source.m.key_qpos[home]
     return not low <= start[source.m.jnt_qposadr[joint]] <= high
@@ -118,7 +118,7 @@ def _of_geoms(source: Compiled, own: bool) -> Iterator[str]:
 
 
 def _on_one_tree(source: Compiled, moving: Sequence[int]) -> bool:
-    """Whether geoms of one tree of bodies collide with each other, other than by pairs that the file names."""
+    """True where geoms of one tree of bodies collide with each other, other than by pairs that the file names."""
     couples = ((one, two) for one, two in combinations(moving, 2) if on_one_tree(source, one, two))
     return any(can_touch(source, *couple) and named_pair(source, *couple) is None for couple in couples)
 

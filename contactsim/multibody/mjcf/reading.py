@@ -1,4 +1,4 @@
-"""What a robot takes from an MJCF file, compiled once."""
+"""A robot read from an MJCF file, which is compiled once."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def named_pair(source: Compiled, one: int, two: int) -> int | None:
 
 
 def can_touch(source: Compiled, one: int, two: int) -> bool:
-    """Whether two geoms touch each other in the file."""
+    """True for two geoms that touch each other by the file."""
     m = source.m
     if m.opt.disableflags & CONTACT_OFF:
         return False
@@ -58,7 +58,7 @@ def root_of(source: Compiled, geom: int) -> int:
 
 
 def on_one_tree(source: Compiled, one: int, two: int) -> bool:
-    """Whether two geoms are on one tree of bodies."""
+    """True for two geoms on one tree of bodies."""
     return root_of(source, one) == root_of(source, two)
 
 

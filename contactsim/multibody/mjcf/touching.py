@@ -33,7 +33,7 @@ from .shapes import PLANE, fixed_place, ground_of
 
 @dataclass(frozen=True)
 class Touching:
-    """What of a robot touches what.
+    """Shapes and points of a robot, and the couples of them that touch.
 
     Attributes:
         points: contact points on the ground.
@@ -172,7 +172,7 @@ def _meeting(source: Compiled, solids: Mapping[int, Solid], one: int, two: int) 
 
 
 def not_exact(touch: Touching) -> Iterator[str]:
-    """What of the shapes of solids that meet others, and of their friction, is not carried out."""
+    """Properties of solids that meet others, of their shapes and friction, that are left out."""
     solids = {solid.name: solid for solid in touch.solids.values()}
     couples = [(solids[meeting.first], solids[meeting.second], meeting) for meeting in touch.meetings]
     if touch.hulls:
@@ -213,7 +213,7 @@ def reasons_of(source: Compiled, geoms: Collection[int], grounded: Collection[in
 
 
 def _of_one_tree(source: Compiled, couple: tuple[int, int], moving: set[int]) -> bool:
-    """Whether two geoms touch that are on one tree, and the file does not name them."""
+    """True for two geoms of one tree that touch each other without being named as a pair by the file."""
     meet = moving.issuperset(couple) and can_touch(source, *couple) and on_one_tree(source, *couple)
     return meet and named_pair(source, *couple) is None
 

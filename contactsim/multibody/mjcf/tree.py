@@ -25,7 +25,7 @@ GRAVITY_OFF, SPRINGS_OFF, DAMPER_OFF, LIMITS_OFF = 128, 32, 64, 1 | 8  # MuJoCo'
 
 
 class Home(NamedTuple):
-    """Where a body is: on which of pinocchio's joints, and its placement there (pin.SE3)."""
+    """Place of a body: the joint of pinocchio's that moves it, and its placement there (pin.SE3)."""
 
     joint: int
     place: Any

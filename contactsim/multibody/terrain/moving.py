@@ -120,7 +120,7 @@ class Given(GroundMotion):
         return found
 
     def contradiction(self, times: Array) -> str | None:
-        """Where a function that is differenced jumps or bends, or the displacement leaves what its rates add up to."""
+        """The place at which a differenced function jumps or bends, or the displacement leaves the sum of its rates."""
         rough = [order for order in self.functions if order + 1 not in self.functions]
         for t in times.tolist():
             for order in rough:
@@ -132,7 +132,7 @@ class Given(GroundMotion):
         return None
 
     def _leap(self, times: Array) -> str | None:
-        """Where the displacement leaves what velocities and accelerations between equidistant times add up to."""
+        """The place at which the displacement leaves the sum of its rates between equidistant times."""
         h, motion = float(times[1] - times[0]), np.array([self.at(t) for t in times.tolist()])
         place, speed, change = motion[:, 0], motion[:, 1], motion[:, 2]
         told = 0.5 * h * (speed[1:] + speed[:-1]) - h**2 / 12.0 * np.diff(change, axis=0)  # to h^5 r^(5) / 720

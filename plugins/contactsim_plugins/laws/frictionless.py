@@ -18,7 +18,7 @@ class Frictionless(RigidLaw):
         return ImpactSolution((newton(problem, restitution),))
 
     def select(self, problem: ContactProblem) -> ContactSolution:
-        """Which contacts stay closed."""
+        """The contacts that stay closed, and their forces."""
         return solve(problem)
 
     def friction(self, kinetic: np.ndarray, static: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -425,7 +425,7 @@ class CompliantHexapod(Model):
         return Transition(new, chart._replace(stance=tuple(stance.tolist())))
 
     def _saturated(self, x: Array, chart: LegChart) -> tuple[bool, ...]:
-        """Which springs are beyond the jump of the printed saturation; none where it does not jump."""
+        """Mask of the springs beyond the jump of the printed saturation; none where it does not jump."""
         springs = self.dynamics.springs
         if not springs.jumps:
             return (False,) * LEGS
