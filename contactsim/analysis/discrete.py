@@ -13,7 +13,7 @@ from ..common.arrays import Array
 from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..common.threads import one_thread
-from ..derivatives.run_derivative import EventLinearization
+from ..derivatives.linearized_event import EventLinearization
 from ..errors import InputError
 from .matrices import symmetric
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.doors import POSITIVE, door, whole
 from ..contact.modes import Mode
-from ..derivatives.run_derivative import EventLinearization
+from ..derivatives.linearized_event import EventLinearization
 from ..errors import InputError, NonDifferentiableError
 from .spread import Spread, ball
 

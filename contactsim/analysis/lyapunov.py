@@ -8,7 +8,8 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.doors import POSITIVE, door, optional
-from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..derivatives.linearized_event import EventLinearization
+from ..derivatives.run_derivative import RunDerivative
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 from .linearization import linearize

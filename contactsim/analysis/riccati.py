@@ -17,7 +17,8 @@ from .matrices import symmetric, weight
 from .walk import Leg, along, legs, stacked
 
 if TYPE_CHECKING:
-    from ..derivatives.run_derivative import EventLinearization, RunDerivative
+    from ..derivatives.linearized_event import EventLinearization
+    from ..derivatives.run_derivative import RunDerivative
 
 Weighting = Array | Callable[[float], Array]
 

@@ -17,7 +17,8 @@ from .matrices import symmetric
 from .zero import THIN
 
 if TYPE_CHECKING:
-    from ..derivatives.run_derivative import EventLinearization, RunDerivative
+    from ..derivatives.linearized_event import EventLinearization
+    from ..derivatives.run_derivative import RunDerivative
 
 POINTS = whole("a whole number of points, 4 or more", ge=4)
 SAMPLES = 120  # times of a spread, where none are given

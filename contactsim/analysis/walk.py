@@ -17,7 +17,8 @@ from ..hybrid.integrators import method
 from ..hybrid.trajectory import Arc
 
 if TYPE_CHECKING:
-    from ..derivatives.run_derivative import EventLinearization, RunDerivative
+    from ..derivatives.linearized_event import EventLinearization
+    from ..derivatives.run_derivative import RunDerivative
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ from ..analysis.linearization import Linearization
 from ..analysis.linearization import linearize as derivative_of
 from ..common.arrays import Array
 from ..common.terminal import terminal
-from ..derivatives.run_derivative import EventLinearization
+from ..derivatives.linearized_event import EventLinearization
 from ..errors import ContactSimError, NonDifferentiableError
 from ..hybrid.trajectory import Trajectory
 from ..io.netcdf_derivatives import EventSummary, save_linearization, summary

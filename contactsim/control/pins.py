@@ -14,7 +14,7 @@ import numpy as np
 
 from ..analysis.discrete import partial_to
 from ..common.arrays import Array
-from ..derivatives.run_derivative import EventLinearization
+from ..derivatives.linearized_event import EventLinearization
 from ..errors import NonDifferentiableError
 from ..hybrid.system import CLOCK
 from ..hybrid.zero import TINY

@@ -16,7 +16,8 @@ from ..common.arrays import Array
 from ..common.doors import COUNT, POSITIVE, custom, instance, optional
 from ..common.representation import Brief
 from ..contact_dynamics.contact_system import ContactSystem
-from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..derivatives.linearized_event import EventLinearization
+from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation

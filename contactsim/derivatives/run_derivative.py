@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -15,207 +14,22 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ..common.arrays import Array
-from ..common.doors import NAME, NUMBERS, custom, door
-from ..common.doors import several as series
+from ..common.doors import NAME, NUMBERS, custom, door, several
 from ..common.lazy import lazy
-from ..common.representation import Brief, counted, several, span
+from ..common.representation import Brief, counted, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
 from ..hybrid.integrators import AUTOMATIC, demand
-from ..hybrid.manifold import Euclidean
 from ..hybrid.mode_directions import directions, projector
-from ..hybrid.system import CLOCK, HybridSystem
+from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event, Trajectory
-from .contract import EventDerivative, Word
-from .crossing_orders import EventData
-from .event_linearization import LATER, Node, Parameters, Recorded
-from .panel import Panel, applied, matrices
+from .contract import EventDerivative
+from .event_linearization import Parameters
+from .linearized_event import EventLinearization, Panel, event_data, panel_of
 from .variational import ArcVariation
 from .zero import SAME
-
-MOST_CONES = 5040  # words whose cones are listed
-LONGEST_WORD = 64  # guards that one variation meets at an event, at most
-
-
-class EventLinearization:
-    """Derivative of one event: variations of the state behind it by those before it.
-
-    Args:
-        data: the event, as derivatives need it.
-        panel: the event derivatives that are asked about it.
-        events: what the trajectory says happened; several where a reset made other guards jump.
-    """
-
-    def __init__(self, data: EventData, panel: Panel, events: tuple[Event, ...]) -> None:
-        self.data, self.events = data, events
-        self._panel = panel
-
-    @property
-    def time(self) -> float:
-        """Time [s]."""
-        return self.data.time
-
-    @property
-    def contacts(self) -> tuple[str, ...]:
-        """Names of the contacts that changed or fired."""
-        return tuple(dict.fromkeys(name for event in self.events for name in event.contacts))
-
-    def __repr__(self) -> str:
-        return f"EventLinearization({self.time:.9g} s, {several(self.contacts or ('no contacts',))})"
-
-    @lazy
-    def _pieces(self) -> Mapping[Word, Array]:
-        with one_thread():
-            return self._panel.ask(self.data, lambda plugin: matrices(plugin, self.data))
-
-    def pieces(self) -> dict[Any, Array]:
-        """{word: matrix (n_post, n_pre)}: one matrix for each order in which the guards may be met.
-
-        A word names the guards by contact; a contact may occur in it more than once.
-
-        Raises:
-            NonDifferentiableError: the words end in different states.
-        """
-        return {self.data.spelled(word): matrix for word, matrix in self._pieces.items()}
-
-    def cones(self) -> dict[Any, Array]:
-        """{word: rows A (k, n_pre)}: a variation dx before the event takes the word where A dx <= 0 [s].
-
-        Raises:
-            NonDifferentiableError: there are too many words to list.
-        """
-        words = self.data.ways.words(MOST_CONES)
-        if words is None:
-            raise NonDifferentiableError(
-                f"the guards that fall together at t = {self.time:.9g} s may be met in more than {MOST_CONES} orders;"
-                " their cones are not listed, take directions, lin(dx)"
-            )
-        return {self.data.spelled(word): path.cone for word, path in words.items()}
-
-    @lazy
-    def differentiable(self) -> bool:
-        """True where one matrix describes the event: on all variations that the mode before it allows."""
-        try:
-            first, *others = self._pieces.values()
-        except NonDifferentiableError:
-            return False
-        if any(m.shape != first.shape for m in others):
-            return False
-        apart, size = [m - first for m in others], SAME * max(1.0, float(np.abs(first).max()))
-        if all(np.abs(by).max() <= size for by in apart):
-            return True
-        return all(np.abs(by @ self._allowed).max(initial=0.0) <= size for by in apart)
-
-    @property
-    def _allowed(self) -> Array:
-        """Basis (n_pre, r) of the variations that the constraints of the mode before the event allow."""
-        node = self.data.root
-        basis = directions(projector(node.system, node.mode, node.t, node.x))
-        return block_diag(basis, np.eye(len(node.parameters.names)))
-
-    @property
-    def saltation(self) -> Array:
-        """The one matrix (n_post, n_pre) of the event.
-
-        Feet that slip in step stop at once by the constraints of their mode. Which is said to stop first makes a
-        difference to variations only that this mode does not allow: these are mapped as by any one of the orders.
-
-        Raises:
-            NonDifferentiableError: several orders of what happens at once lead to different matrices.
-        """
-        pieces = self._pieces
-        if not self.differentiable:
-            names = ", ".join(self.contacts) or "several guards"
-            raise NonDifferentiableError(
-                f"{names} change together at t = {self.time:.9g} s, and the derivative has {len(pieces)} linear pieces;"
-                " take a direction, lin(dx), or look at the pieces of this event",
-                event=self,
-            )
-        return next(iter(pieces.values()))
-
-    def apply(self, dx: Array) -> Array:
-        """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
-        dx = np.asarray(dx, dtype=float)
-        with one_thread():
-            out = self._panel.ask(self.data, lambda plugin: applied(plugin, self.data, np.atleast_2d(dx)))
-        return out[0] if dx.ndim == 1 else out
-
-    def orders(self, dx: Array) -> list[Any]:
-        """The word that each variation (m, n_pre) before the event takes: its contacts in the order they are met.
-
-        Variations of one word are mapped by one matrix, that of `pieces`; where the words are too many to list all of
-        them, these are still known.
-
-        Raises:
-            NonDifferentiableError: guards are met again and again.
-        """
-        return [self._order(row) for row in np.atleast_2d(np.asarray(dx, dtype=float))]
-
-    def _order(self, variation: Array) -> Any:
-        ways, node = self.data.ways, self.data.root
-        word: list[Any] = []
-        while groups := ways.ahead(node):
-            if len(word) > LONGEST_WORD:
-                raise NonDifferentiableError(
-                    f"guards are met again and again at t = {self.time:.9g} s; the run has no derivative there"
-                )
-            first = groups[int((node.arrivals(groups) @ variation).argmin())]
-            word.append(first)
-            passage = ways.passage(node, first)
-            node, variation = passage.node, passage.apply(variation[None])[0]
-        return self.data.spelled(tuple(word))
-
-    @property
-    def reset(self) -> Array:
-        """D_x R (n_post, n_pre) of the reset alone, with the time of the event held: what is wrong to use in its place.
-
-        The saltation matrix differs from it where a perturbed run meets the event earlier or later.
-        """
-        return reduce(lambda matrix, event: _reset_derivative(event) @ matrix, self.events, np.eye(self.data.root.dim))
-
-    @property
-    def is_identity(self) -> bool:
-        """True where the event leaves every variation as it is."""
-        if not self.differentiable or self.saltation.shape[0] != self.saltation.shape[1]:
-            return False
-        return bool(np.abs(self.saltation - np.eye(len(self.saltation))).max() <= SAME)
-
-    @property
-    def eigenvalues(self) -> Array:
-        """Eigenvalues (n,) of the saltation matrix, largest first; the state must keep its dimension.
-
-        Raises:
-            NonDifferentiableError: there is no single matrix.
-            InputError: the state changes its dimension.
-        """
-        values = np.linalg.eigvals(self._square("eigenvalues"))
-        return values[np.argsort(-np.abs(values))]
-
-    @property
-    def blocks(self) -> dict[str, Array]:
-        """The blocks "qq", "qv", "vq", "vv" of the matrix of a mechanical system (Kong and others, Table II).
-
-        Raises:
-            InputError: the state is not made of positions and velocities, or changes its dimension.
-        """
-        s = self._square("blocks of positions and velocities")
-        own = self.data.root.system.nv
-        n = len(s) // 2 if own is None else own
-        if len(s) < 2 * n or (own is None and len(s) % 2):
-            raise InputError(f"a state of {len(s)} numbers has no blocks of positions and velocities; use 'saltation'")
-        return {"qq": s[:n, :n], "qv": s[:n, n : 2 * n], "vq": s[n : 2 * n, :n], "vv": s[n : 2 * n, n : 2 * n]}
-
-    def _square(self, wanted: str) -> Array:
-        matrix = self.saltation
-        if matrix.shape[0] != matrix.shape[1]:
-            raise InputError(
-                f"the event at t = {self.time:.9g} s takes {matrix.shape[1]} numbers to {matrix.shape[0]} and has no"
-                f" {wanted}; use 'saltation'"
-            )
-        return matrix
-
 
 Piece = ArcVariation | EventLinearization
 
@@ -261,7 +75,7 @@ class RunDerivative:
         self._parameters = Parameters(parameters)
         self.tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
         self.integrator = integrator
-        self._panel = _panel(plugins)
+        self._panel = panel_of(plugins)
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
@@ -295,7 +109,7 @@ class RunDerivative:
     def _event(self, events: tuple[Event, ...], behind: Any, goes_on: bool) -> EventLinearization:
         first = events[0]
         tolerances = first.system.tolerances or self.tolerances
-        data = _event_data(events, behind, goes_on, tolerances, self._parameters)
+        data = event_data(events, behind, goes_on, tolerances, self._parameters)
         self._panel.ask(data, lambda plugin: plugin)  # one of them accepts it
         return EventLinearization(data, self._panel, events)
 
@@ -542,7 +356,7 @@ class RunDerivative:
         self._tell_of((name,))
         return self._by_parameters((name,)).apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
 
-    @door(names=series(NAME, words="names of parameters, such as ['gravity']"))
+    @door(names=several(NAME, words="names of parameters, such as ['gravity']"))
     def parameters(self, names: Sequence[str], times: Any = None) -> Array:
         """D x(t) / D p (T, n, p) of parameters by name, all in one pass along the run.
 
@@ -603,56 +417,3 @@ class RunDerivative:
         for name in names:
             self.trajectory.system.parameter(name)
         return RunDerivative(self.trajectory, names, self.tolerances, self.integrator, self._panel)
-
-
-def _event_data(
-    events: tuple[Event, ...], behind: HybridSystem, goes_on: bool, tolerances: Tolerances, parameters: Parameters
-) -> EventData:
-    """An event of a run, from the records that were made at its instant; `behind` is the system after them.
-
-    `goes_on` says that an arc follows it: then no guard jumped behind the last of the records.
-
-    Guards that reach zero at the same instant without having fired belong to it where their contact took part in what
-    happened; the others that are close to zero are met later by the run, in an event of their own.
-    """
-    first, last = events[0], events[-1]
-    system, t, x, mode = first.system, first.time, first.x_pre, first.mode_pre
-    took_part = {*first.contacts, *first.impulses}
-    clock = first.fired & {CLOCK}
-    met, reaches = set(first.fired - clock), {}
-    at_start = Node(system, t, x, mode, tolerances, parameters)
-    for name, value, rounding in at_start.near() if met else ():
-        if name in met or (system.guard_label(name) in took_part and at_start.is_zero(name, value, rounding)):
-            met.add(name)
-            reaches[name] = 2.0 * abs(value)
-        else:
-            reaches[name] = LATER
-    recorded = None
-    if first.fired == clock | met and behind is system and first.transition.derivative is not None:
-        recorded = Recorded(first.transition, goes_on and last is first)
-    root = at_start.met(clock | met, behind, bool(clock), reaches, recorded)
-    groups = system.separable(t, x, mode, frozenset(met)) if met else ()
-    after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
-    return EventData(root, groups + ((clock,) if clock or not groups else ()), after)
-
-
-def _reset_derivative(event: Event) -> Array:
-    """D_x R (n_post, n_pre) of one event."""
-    if event.transition.derivative is not None:
-        return event.transition.derivative()
-    system, after = event.system, event.x_post
-
-    def reset(x: Array) -> Array:
-        return system.transition(event.time, x, event.mode_pre, event.fired).x
-
-    before = system.space(event.mode_pre) or Euclidean(len(event.x_pre))
-    return map_derivative(reset, before, event.x_pre, system.space(event.mode_post) or Euclidean(len(after)))
-
-
-def _panel(plugins: Sequence[EventDerivative] | Panel | None) -> Panel:
-    """The event derivatives that are asked: those given, or all that are registered."""
-    if plugins is None:
-        return Panel.registered()
-    if isinstance(plugins, Panel):
-        return plugins
-    return Panel((type(plugin).__name__, plugin) for plugin in plugins)

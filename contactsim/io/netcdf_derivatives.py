@@ -12,7 +12,8 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.files import write_whole
 from ..common.representation import Brief
-from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..derivatives.linearized_event import EventLinearization
+from ..derivatives.run_derivative import RunDerivative
 from ..errors import NonDifferentiableError
 from .encoding import texts
 from .netcdf import read, with_group

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..derivatives.contract import EventDerivative
-from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..derivatives.linearized_event import EventLinearization
+from ..derivatives.run_derivative import RunDerivative
 from ..errors import NonDifferentiableError
 from ..hybrid.differences import one_sided_derivative
 from ..hybrid.simulate import simulate

@@ -12,7 +12,7 @@ import pytest
 import contactsim as cs
 from contactsim.common import registry
 from contactsim.derivatives import run_derivative
-from contactsim.derivatives.panel import Panel
+from contactsim.derivatives.linearized_event import Panel
 from contactsim.errors import NonDifferentiableError, PluginError
 
 Saltation: Any = registry.load("event_derivatives", "saltation")
@@ -72,7 +72,9 @@ def run() -> cs.Trajectory:
 def test_a_faulty_plugin_is_named_and_set_aside(kind: type, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = run_derivative.RunDerivative(run)
     given = dict(registry.load_all("event_derivatives")) | {"theirs": kind}
-    monkeypatch.setattr("contactsim.derivatives.panel.registry", SimpleNamespace(load_all=lambda group: given))
+    monkeypatch.setattr(
+        "contactsim.derivatives.linearized_event.registry", SimpleNamespace(load_all=lambda group: given)
+    )
     with pytest.warns(UserWarning, match=f"the event derivative 'theirs' fails, .*{FAULTS[kind]}.*set aside"):
         lin = run_derivative.RunDerivative(run)
         assert np.array_equal(lin.matrix(), sound.matrix())

@@ -141,7 +141,7 @@ def test_every_mistake_is_reported_at_once(tmp_path: Path) -> None:
 def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(cs.InputError, match=r"line 1: there is no model 'akh'; registered are: .*slip"):
         initfile.read(written(tmp_path, 'systemName = "akh";'))
-    monkeypatch.setattr(initfile, "known", lambda name: False)
+    monkeypatch.setattr(initfile, "names", lambda group: [])
     with pytest.raises(cs.InputError, match="default of systemName: there is no model 'compliant-hexapod'"):
         initfile.read(written(tmp_path, "finalTime = 1;"))
 
