@@ -70,9 +70,9 @@ _NAMES = {
     "multibody.geometry.solids": ("Solid",),
     "multibody.latches": ("Latch",),
     "multibody.loops": ("JointCoupling", "LoopClosure"),
-    "multibody.mechanism": ("Gap", "Mechanism"),
     "multibody.piecewise_reference": ("PiecewiseReference",),
     "multibody.robot": ("Robot",),
+    "multibody.textbook_mechanism": ("Gap", "Mechanism"),
     "studies.sweep": ("sweep",),
     "viewing.session": ("Session",),
     "viewing.viewers": ("export_html", "export_mp4", "export_png", "view"),
@@ -143,9 +143,9 @@ if TYPE_CHECKING:
     from .multibody.geometry.solids import Solid
     from .multibody.latches import Latch
     from .multibody.loops import JointCoupling, LoopClosure
-    from .multibody.mechanism import Gap, Mechanism
     from .multibody.piecewise_reference import PiecewiseReference
     from .multibody.robot import Robot
+    from .multibody.textbook_mechanism import Gap, Mechanism
     from .studies.sweep import sweep
     from .viewing.session import Session
     from .viewing.viewers import export_html, export_mp4, export_png, view

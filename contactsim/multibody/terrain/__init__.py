@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .surface import Flat, Growth, NoGround, Plane, Slope, Surface, Terrain, Third, level_axes, rise, tangents
 
 if TYPE_CHECKING:
-    from .hills import Function, HeightField, Hills, Sinusoid
+    from .heights import Function, HeightField, Sinusoid
+    from .hills import Hills
     from .moving import Moving, Oscillation
 
 __all__ = [
@@ -31,7 +32,7 @@ __all__ = [
     "tangents",
 ]
 
-_LATER = dict.fromkeys(("Function", "HeightField", "Hills", "Sinusoid"), "hills")
+_LATER = {"Hills": "hills", **dict.fromkeys(("Function", "HeightField", "Sinusoid"), "heights")}
 _LATER |= dict.fromkeys(("Moving", "Oscillation"), "moving")
 
 
