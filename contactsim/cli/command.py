@@ -206,9 +206,9 @@ def check(
     """Hold a plugin to its contract, property by property; `contactsim plugins` lists them."""
     start_with_one()
 
-    from ..testing import show
+    from . import checking
 
-    return Code.OK if show.check(name, settings or [], robots or []) else Code.STOPPED
+    return Code.OK if checking.check(name, settings or [], robots or []) else Code.STOPPED
 
 
 @app.command("new-plugin")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +36,19 @@ def outcome(
         known = isinstance(error, ContactSimError)
         text = str(error) if known else f"the {what} fails with {type(error).__name__}: {error}"
         return Outcome(name, False, message=text)
+
+
+def named(
+    table: Mapping[str, tuple[Callable[[Any], Iterable[Finding]], float]],
+    subject: Any,
+    what: str,
+    unasked: Mapping[Any, str] = NONE,
+) -> dict[str, Callable[[], Outcome]]:
+    """{property: what tries it} of a subject, from {property: (subject -> findings, limit)}; the rest as `outcome`."""
+    return {
+        name: partial(outcome, name, partial(look, subject), limit, what, unasked)
+        for name, (look, limit) in table.items()
+    }
 
 
 def whole(run: Trajectory) -> Iterator[Finding]:

@@ -154,7 +154,4 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
 
 def named(drive: Drive) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a controller."""
-    return {
-        name: partial(checks.outcome, name, partial(look, drive), limit, "controller")
-        for name, (look, limit) in CHECKS.items()
-    }
+    return checks.named(CHECKS, drive, "controller")

@@ -165,18 +165,16 @@ def _of_law(law: ContactLaw, robots: Sequence[str]) -> Named:
         assert isinstance(law, RigidLaw)
         found |= {name: partial(rigid_laws.outcome, name, law) for name in rigid_laws.NAMES}
         found[ALIVE] = partial(parameters.alive, ALIVE, law, rigid_laws.answers)
-    made = law_runs.Runs(law)
-    found |= {name: partial(law_runs.outcome, name, made) for name in law_runs.CHECKS}
+    found |= law_runs.named(law)
     return found | {f"runs on {robot}": partial(law_runs.on_robot, robot, law) for robot in robots}
 
 
 def _of_model(model: Model) -> Named:
     kind = type(model)
-    make_run = cache(partial(models.ModelRun, model))
     return {
         VALIDATED: partial(parameters.schema, VALIDATED, kind.Parameters, kind),
         "state described": partial(parameters.schema, "state described", kind.State, model.initial_state),
-        **{name: partial(models.outcome, name, make_run) for name in models.CHECKS},
+        **models.named(model),
     }
 
 

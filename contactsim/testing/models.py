@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,16 +33,23 @@ class StartRefused(Exception):
     """A model does not start next to its default state, so that its run cannot be differenced."""
 
 
+@dataclass
 class ModelRun:
     """A model and its run from the default state, made once; it ends in the middle of its last arc."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        start = model.initial_state()
-        whole = simulate(model, start, (0.0, DURATION), max_events=EVENTS, tolerances=TIGHT)
-        arcs = [arc for arc in whole.arcs if arc.t1 > arc.t0]
-        self.end = 0.5 * (arcs[-1].t0 + arcs[-1].t1)
-        self.trajectory: Trajectory = simulate(model, start, (0.0, self.end), tolerances=TIGHT)
+    model: Model
+
+    @cached_property
+    def end(self) -> float:
+        """End of the run [s]."""
+        whole = simulate(self.model, self.model.initial_state(), (0.0, DURATION), max_events=EVENTS, tolerances=TIGHT)
+        last = [arc for arc in whole.arcs if arc.t1 > arc.t0][-1]
+        return 0.5 * (last.t0 + last.t1)
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The run."""
+        return simulate(self.model, self.model.initial_state(), (0.0, self.end), tolerances=TIGHT)
 
     @property
     def arcs(self) -> list[Arc]:
@@ -148,7 +156,6 @@ UNASKED = {
 }
 
 
-def outcome(name: str, run: Any) -> Outcome:
-    """One of the properties in CHECKS."""
-    check, limit = CHECKS[name]
-    return checks.outcome(name, lambda: check(run()), limit, "run", UNASKED)
+def named(model: Model) -> dict[str, Callable[[], Outcome]]:
+    """{property: what tries it} of a model, with its run made once."""
+    return checks.named(CHECKS, ModelRun(model), "run", UNASKED)

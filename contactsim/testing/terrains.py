@@ -339,8 +339,4 @@ UNASKED = {
 
 def named(table: GroundTable) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a ground."""
-    site = Site(table)
-    return {
-        name: partial(checks.outcome, name, partial(look, site), limit, "ground", UNASKED)
-        for name, (look, limit) in CHECKS.items()
-    }
+    return checks.named(CHECKS, Site(table), "ground", UNASKED)

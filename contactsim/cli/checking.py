@@ -1,4 +1,4 @@
-"""Table of `contactsim check`."""
+"""Work of `contactsim check`: a plugin held to its contract, and the table of what came of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..common import registry
 from ..common.terminal import terminal
 from ..errors import InputError
 from ..io.load_scene import read_scene
-from . import kit
-from .report import Outcome, Report
+from ..testing import kit
+from ..testing.report import Outcome, Report
 
 PREFIXES = {"contact_laws": "law.", "terrains": "terrain.", "controllers": "controller.parameters."}  # as in scenes
 MARKS = {True: "[green]holds[/]", False: "[bold red]violated[/]", None: "[yellow]not asked[/]"}
 
 
 def check(name: str, settings: Sequence[str], robots: Sequence[str]) -> bool:
-    """Try every property of a plugin and print the table; whether none is violated."""
+    """Try every property of a plugin and print the table; True where none is violated."""
     group = kit.group_of(name)
     for robot in robots:
         read_scene(robot)  # one that is not there is told before anything is tried
