@@ -13,7 +13,8 @@ import pytest
 import umsgpack
 import viz_fakes as fakes
 from builders import G, sphere
-from contactsim_viz import layers, motion, readout
+from contactsim_viz import layers, motion
+from contactsim_viz import page as viz_page
 from contactsim_viz import spread as viz_spread
 from contactsim_viz.stage import Frame
 from test_viz import told_in, unpacked
@@ -189,7 +190,7 @@ def test_simultaneous_events_tell_their_pieces() -> None:
         def pieces(self) -> dict[str, None]:
             return dict.fromkeys("abc")
 
-    assert readout._saltation(Piece()) == "3 linear pieces"
+    assert viz_page._saltation(Piece()) == "3 linear pieces"
 
 
 def test_the_linearization_of_another_run_is_refused(run: cs.Trajectory, tmp_path: Path) -> None:

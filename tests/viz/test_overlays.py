@@ -13,8 +13,8 @@ import pytest
 from builders import G, sphere
 from contactsim_viz import layers
 from contactsim_viz.live import Live
+from contactsim_viz.overlays import PLACE, SCALE, TURN, VISIBLE
 from contactsim_viz.picture import Painter, Picture, painter
-from contactsim_viz.rows import PLACE, SCALE, TURN, VISIBLE
 from viz_browser import Browser, Tab
 from viz_fakes import needs_browser
 from viz_sessions import on_a_page, until

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from contactsim_viz import motion, scene
 from contactsim_viz.motion import MODES
+from contactsim_viz.overlays import PLACE, SCALE, TURN, VISIBLE
 from contactsim_viz.picture import Painter, Picture, painter
-from contactsim_viz.rows import PLACE, SCALE, TURN, VISIBLE
 from viz_sessions import standing
 
 import contactsim as cs

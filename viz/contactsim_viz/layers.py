@@ -1,4 +1,4 @@
-"""Layers over a robot that come and go: friction cones, impulses that flash, and the traces of slipping.
+"""Layers over a robot: friction cones, impulses that flash, the traces of slipping, and other runs in glass.
 
 Each layer is a group of nodes below one path, which the page shows and hides as a whole:
 `/world/cones/<name>/<k>`, `/world/impulses/<name>`, `/world/traces/<name>/<k>`. Inside, only visibility and poses move.
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
+from itertools import cycle, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from contactsim.errors import InputError
 
 from .commands import (
     Command,
@@ -28,16 +31,18 @@ from .commands import (
     track,
     turn_from_z,
 )
-from .figure import ground_ways, touch_points
+from .figure import Figure, ground_ways, touch_points
 from .motion import MODES, SampledPoses
 from .protocols import Array, RobotLike, marks
-from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, raised, triangles
+from .shapes import UNBOUNDED, Y_TO_Z, Json, colour_code, cylinder, draw, mesh, paint, raised, triangles
 from .stage import Frame, round_number
 
 IMPULSE_COLOUR, STICK_CONE, SLIP_CONE, TRACE_COLOUR = "#7a3ff2", "#12b76a", "#f79009", "#f79009"
 
 _SLANT = 0.16  # of a robot's size: side of a friction cone
 _GLASS = 0.2  # opacity of a cone
+GHOST_COLOURS = ("#3b6fe0", "#e5484d", "#7a3ff2", "#0e9384")
+_GHOST_GLASS = 0.38  # opacity of another run: the same robot under another friction or from another start
 LONGEST = 0.3  # of a robot's size: arrow of a strong impulse
 FLASH = 0.3  # seconds on the screen that an impulse is seen
 FAINTEST = 5e-3  # of the strongest impulse, below which none flashes: the last of many small bounces
@@ -319,3 +324,47 @@ def trace_paint() -> Json:
 
 
 ROBOT_LAYERS: tuple[Draw, ...] = (friction_cones, impulses, slip_traces)
+
+
+# --- other runs beside the one that is shown ------------------------------------------------------
+
+
+def ghost_layers(ghosts: Mapping[str, Any]) -> tuple[Draw, ...]:
+    """Painters, one for each run by its name."""
+    colours = cycle(GHOST_COLOURS)
+    return tuple(partial(_draw_ghost, name, run, next(colours)) for name, run in ghosts.items())
+
+
+def _draw_ghost(name: str, run: Any, colour: str, traj: Any, motion: SampledPoses, frame: Frame) -> Layer:
+    robot: Any = getattr(getattr(run, "system", None), "robot", None)
+    if getattr(robot, "visual_model", None) is None:
+        raise InputError(f"the run '{name}' cannot be shown beside another: it has no robot that is drawn")
+    root = f"/world/ghosts/{node_name(name)}"
+    times, joints = _poses(run, robot, motion)
+    shade = rgba(colour, _GHOST_GLASS)
+    glass = paint(shade, emissive=colour_code(shade), emissiveIntensity=0.35) | {"depthWrite": False}
+    commands: list[Any] = []
+    for item in robot.visual_model.geometryObjects:
+        drawn = None if type(item.geometry).__name__ in UNBOUNDED else draw(item, glass)
+        if drawn is not None:
+            path = f"{root}/{node_name(robot.model.names[item.parentJoint])}/{node_name(item.name)}"
+            commands += [place(path, np.asarray(item.placement.homogeneous, dtype=np.float64)), put(path, drawn)]
+            commands.append(shadowless(path))
+    tracks: dict[str, list[Json]] = {
+        f"{root}/{node_name(robot.model.names[index])}": [
+            track("position", "vector3", times, joints[:, index, :3]),
+            track("quaternion", "quaternion", times, joints[:, index, 3:]),
+        ]
+        for index in range(1, robot.model.njoints)
+    }
+    return Layer(node_name(name), root, commands, tracks, legend={name: colour})
+
+
+def _poses(run: Any, robot: Any, motion: SampledPoses) -> tuple[Array, Array]:
+    """Times behind the start of the run that is shown, and joint placements (n, nj, 7), as far as both runs go."""
+    moments = motion.time + motion.start
+    moments = moments[(moments >= run.t[0]) & (moments <= run.t[-1])]
+    if not len(moments):
+        raise InputError("two runs beside each other share no time; give runs that do")
+    figure = Figure(robot)
+    return moments - motion.start, np.array([figure.joints(np.asarray(run(float(t)).q)) for t in moments])

@@ -26,7 +26,7 @@ from contactsim.errors import InputError
 
 from . import messages, page
 from .about import coloured, plain
-from .history import History
+from .curves import History
 from .picture import Picture, pack, painter
 from .protocols import SessionLike
 from .scene import MODE_COLOURS, switched

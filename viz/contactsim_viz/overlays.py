@@ -1,7 +1,10 @@
 """The layers of `layers` on the live page: the same objects below the same paths, one moment at a time.
 
 A page that plays a finished run knows it all and is told of it in tracks. The live page is told rows: an overlay looks
-at the run so far, and says where its nodes are at the moment that is shown.
+at the run so far, and says where its nodes are at the moment that is shown. The row of a node has eleven numbers; NaN
+leaves what it stands for as it is:
+
+    x, y, z [m]   quaternion x, y, z, w   scale along x, y, z   visible (0 or 1)
 """
 
 from __future__ import annotations
@@ -19,16 +22,36 @@ from .commands import Command, facing, node_name, place, placed, put, turn_from_
 from .figure import Figure, ground_way
 from .motion import MODES
 from .protocols import Array, MomentLike
-from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .shapes import mesh
 from .sketch import quaternions
 from .stage import Frame, round_number
 
+COLUMNS = 11
+PLACE, TURN, SCALE, VISIBLE = slice(0, 3), slice(3, 7), slice(7, 10), 10
+_SHORTEST = 1e-6  # metres; an arrow without length cannot be drawn
 _FALL = 0.1  # of a robot's size: height of a fall whose impulse, on half of its contacts, has an arrow of LONGEST
 _HURRY = 1.0  # seconds of the run in a second for which flashes are long enough in a run that goes as fast as it can
 _GRID = 1.0 / 60.0  # seconds between two looks at a contact that slips
 _KEPT = 100  # events whose impulses are remembered
 _MOST_BANDS = 200  # of all traces together; the oldest go first
+
+
+def untold(count: int) -> Array:
+    """Rows (count, COLUMNS) that leave everything as it is."""
+    return np.full((count, COLUMNS), np.nan)
+
+
+def fill_arrows(rows: Array, vectors: Array, length: Array) -> None:
+    """Let arrows have the directions of `vectors` (n, 3) and a `length` (n,) [m].
+
+    The `rows` (n, 3, COLUMNS) are those of each arrow, of its shaft and of its head.
+    """
+    if not len(rows):
+        return
+    still = np.zeros((len(length), 2))
+    rows[:, 0, TURN] = turn_from_z(vectors)
+    rows[:, 1, SCALE] = np.column_stack([still + 1.0, np.maximum(length, _SHORTEST)])
+    rows[:, 2, PLACE] = np.column_stack([still, length])
 
 
 @dataclass(frozen=True)

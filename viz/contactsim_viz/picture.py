@@ -1,4 +1,4 @@
-"""Pictures of single moments: the poses of everything drawn, for a page that is looking on; see `rows`."""
+"""Pictures of single moments: rows, as in `overlays`, with the poses of everything drawn, for a live page."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from .about import about, joint_path
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
 from .figure import Figure, ground_way
 from .motion import MODES, SampledPoses
-from .overlays import Glance, Overlay, overlays
+from .overlays import COLUMNS, PLACE, SCALE, TURN, VISIBLE, Glance, Overlay, fill_arrows, overlays, untold
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
 from .protocols import Array, MomentLike
-from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .scene import Scene, hills, measure
 from .scene import build as build_robot
 from .shapes import paint

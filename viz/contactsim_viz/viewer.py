@@ -278,15 +278,14 @@ def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
 
 
 def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
-    from . import layers, motion, readout, scene
-    from .ghost import ghost_layers
+    from . import layers, motion, page, scene
     from .spread import spread_layers
 
     sampled = motion.sample(traj, wishes.step, wishes.speed)
-    over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads), *ghost_layers(wishes.ghosts))
+    over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads), *layers.ghost_layers(wishes.ghosts))
     built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
     names = [contact.name for contact in marks(traj.system.robot)]
-    return replace(built, captions=readout.modes_in_words(names, sampled))
+    return replace(built, captions=page.modes_in_words(names, sampled))
 
 
 def _positive(name: str, value: float) -> None:
