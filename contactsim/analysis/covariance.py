@@ -12,8 +12,8 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
+from .linearized_arcs import along, linearized_arcs, stacked
 from .matrices import Weight, symmetric, weight
-from .walk import along, legs, stacked
 
 if TYPE_CHECKING:
     from ..derivatives.run_derivative import RunDerivative
@@ -58,16 +58,16 @@ def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covar
     P = regained @ symmetric("P0", P0, lin.dim) @ regained.T
     times: list[Array] = []
     found: list[Array] = []
-    for leg in legs(lin):
-        if leg.variation is None:
-            found += [P] * len(leg.times)
+    for piece in linearized_arcs(lin):
+        if piece.variation is None:
+            found += [P] * len(piece.times)
         else:
-            value = _along_arc(lin, leg.variation, P, noise)
-            found += [value(t) for t in leg.times]
+            value = _along_arc(lin, piece.variation, P, noise)
+            found += [value(t) for t in piece.times]
             P = found[-1]
-        times.append(leg.times)
-        if leg.event is not None:
-            saltation = leg.event.saltation
+        times.append(piece.times)
+        if piece.event is not None:
+            saltation = piece.event.saltation
             P = saltation @ P @ saltation.T
     return Covariance(np.concatenate(times), stacked(found), P)
 

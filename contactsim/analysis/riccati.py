@@ -13,8 +13,8 @@ from ..common.arrays import Array
 from ..common.representation import Brief
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
+from .linearized_arcs import LinearizedArc, along, linearized_arcs, stacked
 from .matrices import symmetric, weight
-from .walk import Leg, along, legs, stacked
 
 if TYPE_CHECKING:
     from ..derivatives.linearized_event import EventLinearization
@@ -101,18 +101,18 @@ def riccati(
         InputError: the system has no inputs, or a weight has the wrong shape or is not (semi-)definite.
         NonDifferentiableError: an event has no single saltation matrix.
     """
-    way = list(legs(lin))
+    way = list(linearized_arcs(lin))
     inverse = np.linalg.inv(symmetric("R", R, _inputs(way[0], way[0].times[0]).shape[1], definite=True))
     P = symmetric("Q_final", Q_final, way[-1].dim)
     found: list[tuple[Array, list[Array], list[Array]]] = []
     policies: list[Policy] = []
-    for leg in reversed(way):
-        if leg.event is not None:
-            matrix = leg.event.saltation if across is None else across(leg.event)
+    for piece in reversed(way):
+        if piece.event is not None:
+            matrix = piece.event.saltation if across is None else across(piece.event)
             P = matrix.T @ P @ matrix
-        policy = _instant(leg, P, inverse) if leg.variation is None else _along_arc(lin, leg, P, inverse, Q)
-        found.append((leg.times, [policy.value(t) for t in leg.times], [policy.gain(t) for t in leg.times]))
-        if leg.variation is not None:
+        policy = _instant(piece, P, inverse) if piece.variation is None else _along_arc(lin, piece, P, inverse, Q)
+        found.append((piece.times, [policy.value(t) for t in piece.times], [policy.gain(t) for t in piece.times]))
+        if piece.variation is not None:
             policies.append(policy)
             P = policy.value(policy.t0)
     found.reverse()
@@ -126,40 +126,40 @@ def riccati(
     )
 
 
-def _along_arc(lin: RunDerivative, leg: Leg, P: Array, inverse: Array, Q: Weighting) -> Policy:
+def _along_arc(lin: RunDerivative, piece: LinearizedArc, P: Array, inverse: Array, Q: Weighting) -> Policy:
     """Backwards along an arc that ends with `P`."""
-    arc = leg.variation
+    arc = piece.variation
     assert arc is not None
     stage = weight(f"on the arc that ends at t = {arc.t1:.6g} s: Q", Q, arc.dim, arc.t1)
-    _inputs(leg, arc.t1, len(inverse))
+    _inputs(piece, arc.t1, len(inverse))
 
     def rate(t: float, P: Array) -> Array:
-        A, B = arc.matrices(t)[0], _inputs(leg, t)
+        A, B = arc.matrices(t)[0], _inputs(piece, t)
         left = P @ B
         return left @ inverse @ left.T - A.T @ P - P @ A - stage(t)
 
     value = along(lin, rate, P, arc.t1, arc.t0)
-    return Policy(arc.t0, arc.t1, value, lambda t: inverse @ _inputs(leg, t).T @ value(t))
+    return Policy(arc.t0, arc.t1, value, lambda t: inverse @ _inputs(piece, t).T @ value(t))
 
 
-def _instant(leg: Leg, P: Array, inverse: Array) -> Policy:
-    t = float(leg.times[0])
-    gain = inverse @ _inputs(leg, t, len(inverse)).T @ P
+def _instant(piece: LinearizedArc, P: Array, inverse: Array) -> Policy:
+    t = float(piece.times[0])
+    gain = inverse @ _inputs(piece, t, len(inverse)).T @ P
     return Policy(t, t, lambda _: P, lambda _: gain)
 
 
-def _inputs(leg: Leg, t: float, expected: int | None = None) -> Array:
+def _inputs(piece: LinearizedArc, t: float, expected: int | None = None) -> Array:
     """B (n, nu) on an arc."""
-    B = leg.input_matrix(t)
-    name = type(leg.arc.system).__name__
+    B = piece.input_matrix(t)
+    name = type(piece.arc.system).__name__
     if B is None or B.shape[1] == 0:
         raise InputError(
-            f"{name} has no inputs in the mode {leg.arc.mode} at t = {t:.6g} s; let Flow.input_matrix say D_u f, or"
+            f"{name} has no inputs in the mode {piece.arc.mode} at t = {t:.6g} s; let Flow.input_matrix say D_u f, or"
             " give the robot actuated joints"
         )
     if expected is not None and B.shape[1] != expected:
         raise InputError(
-            f"{name} has {B.shape[1]} inputs in the mode {leg.arc.mode}, and {expected} where the run starts; let all"
+            f"{name} has {B.shape[1]} inputs in the mode {piece.arc.mode}, and {expected} where the run starts; let all"
             " modes have the same"
         )
     return B

@@ -84,12 +84,12 @@ def run(
     target = landing_of(target) if spread else target
     work = job_of(target, settings or [], options)
 
-    from .job import Wishes, carry_out, with_ghosts
+    from .job import RunOptions, carry_out, with_ghosts
 
     kinds = [kind for kind, wanted in (("html", html or spread), ("png", png), ("mp4", mp4)) if wanted]
     if ghost:
         work = with_ghosts(work, {key: job_of(target, [*(settings or []), key], options) for key in ghost})
-    return carry_out(work, out, Wishes(kinds, plots, view, linearize, all_events, checkpoint, spread))
+    return carry_out(work, out, RunOptions(kinds, plots, view, linearize, all_events, checkpoint, spread))
 
 
 @app.command("view")

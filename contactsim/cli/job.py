@@ -221,7 +221,7 @@ def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RunOptions:
     """Options of the command that say what becomes of a run.
 
     Attributes:
@@ -241,55 +241,55 @@ class Wishes:
     spread: bool = False
 
 
-def carry_out(work: Job, out: Path | None, wishes: Wishes) -> Code:
+def carry_out(work: Job, out: Path | None, options: RunOptions) -> Code:
     """Run, write, tell.
 
     Raises:
         InputError: the folder cannot be made, or another run is writing to it.
         StorageError: there is no room for the run anywhere.
     """
-    if wishes.plots or wishes.spread:
+    if options.plots or options.spread:
         demand_plots()
-    demand_viewer_tools(wishes.kinds)
+    demand_viewer_tools(options.kinds)
     place = folder(out, work.title)
     with held(place):
-        checkpoints = Checkpoints(place, work.text, wishes.checkpoint)
-        runs = (watch if wishes.view else simulate)(work.simulation, work.end, work.title, checkpoints)
+        checkpoints = Checkpoints(place, work.text, options.checkpoint)
+        runs = (watch if options.view else simulate)(work.simulation, work.end, work.title, checkpoints)
         trajectory = runs[-1]
         try:
             files = write_somewhere(runs, place, work.text)
         except StorageError:
-            report.report_run(trajectory, work.title, wishes.all_events, checked=not wishes.view)
+            report.report_run(trajectory, work.title, options.all_events, checked=not options.view)
             raise
-        sound = _write_the_rest(work, trajectory, files, wishes)
-    if wishes.view is None and work.view:
+        sound = _write_the_rest(work, trajectory, files, options)
+    if options.view is None and work.view:
         report.show(trajectory, **work.animation)
     if files[-1].parent != place:
         return Code.MISTAKE
     return Code.OK if trajectory.status.complete and sound else Code.STOPPED
 
 
-def _write_the_rest(work: Job, trajectory: Trajectory, files: Sequence[Path], wishes: Wishes) -> bool:
+def _write_the_rest(work: Job, trajectory: Trajectory, files: Sequence[Path], options: RunOptions) -> bool:
     """Print the report and write all files but those of the runs; True where all is sound and whole."""
     folder = files[-1].parent
-    sound = report.report_run(trajectory, work.title, wishes.all_events, checked=not wishes.view)
+    sound = report.report_run(trajectory, work.title, options.all_events, checked=not options.view)
     for path in (*files, *work.write(trajectory, folder)):
         report.wrote(path)
-    if wishes.linearize:
+    if options.linearize:
         from .derivative_report import linearize
 
-        sound = linearize(trajectory, files[-1], wishes.all_events) and sound
+        sound = linearize(trajectory, files[-1], options.all_events) and sound
     animation, frame = work.animation, work.frame
-    if wishes.spread:
+    if options.spread:
         from .derivative_report import spread
 
         beside, moment, figures = spread(trajectory, folder)
         animation, frame = {**animation, **beside}, {"t": moment, **frame, **beside}
         for path in figures:
             report.wrote(path)
-    pictures = [folder / f"run.{kind}" if kind in wishes.kinds else None for kind in ("html", "png", "mp4")]
+    pictures = [folder / f"run.{kind}" if kind in options.kinds else None for kind in ("html", "png", "mp4")]
     report.pictures(trajectory, pictures, animation, frame)
-    for path in report.write_plots(trajectory, folder) if wishes.plots else ():
+    for path in report.write_plots(trajectory, folder) if options.plots else ():
         report.wrote(path)
     return sound
 

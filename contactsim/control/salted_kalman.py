@@ -12,8 +12,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..analysis.covariance import covariance_rate
 from ..analysis.linearization import Linearization, linearize
+from ..analysis.linearized_arcs import LinearizedArc, along, linearized_arcs
 from ..analysis.matrices import Weight, symmetric, weight
-from ..analysis.walk import Leg, along, legs
 from ..common.arrays import Array
 from ..common.doors import ANY_NUMBERS, POSITIVE, REAL, door, function, one_of, optional
 from ..common.representation import Brief
@@ -151,39 +151,39 @@ class SaltedKalman:
         run = _run(self._system, self._x, self.mode, (self.t, t), self._tolerances)
         lin = linearize(run, tolerances=self._of_variations)
         P, dx = self._P, np.zeros(len(self._P))
-        for leg in legs(lin):
-            P, dx = self._along(lin, leg, P, dx)
-            if leg.event is not None:
-                P, dx = self._across(leg, P, dx)
+        for piece in linearized_arcs(lin):
+            P, dx = self._along(lin, piece, P, dx)
+            if piece.event is not None:
+                P, dx = self._across(piece, P, dx)
         last = run.arcs[-1]
         self.t, self.mode, x = t, last.event.mode_post if last.event else last.mode, run.final_x
         x = space_of(self._system, self.mode, x).integrate(x, dx) if dx.any() else x
         self._x = on_constraints(self._system, self.mode, t, x)
         self._P = self._within(P)
 
-    def _along(self, lin: Linearization, leg: Leg, P: Array, dx: Array) -> tuple[Array, Array]:
+    def _along(self, lin: Linearization, piece: LinearizedArc, P: Array, dx: Array) -> tuple[Array, Array]:
         """Covariance and shift of the mean behind an arc."""
-        arc = leg.variation
+        arc = piece.variation
         if arc is None:
             return P, dx
         if self._noise is None or dx.any():
             transition = arc.propagate(arc.t0, arc.t1, np.eye(arc.dim))
             P, dx = (transition @ P @ transition.T if self._noise is None else P), transition @ dx
         if self._noise is not None:
-            rate = partial(covariance_rate, arc, self._density(leg))
+            rate = partial(covariance_rate, arc, self._density(piece))
             P = along(lin, rate, P, arc.t0, arc.t1)(arc.t1)
         return P, dx
 
-    def _density(self, leg: Leg) -> Weight:
+    def _density(self, piece: LinearizedArc) -> Weight:
         """Noise along the constraints of an arc, as they are where it begins."""
-        arc = leg.arc
-        given = weight("noise", self._noise, leg.dim, arc.t0)
+        arc = piece.arc
+        given = weight("noise", self._noise, piece.dim, arc.t0)
         keep = projector(self._system, arc.mode, arc.t0, arc(arc.t0))
         return lambda t: keep @ given(t) @ keep.T
 
-    def _across(self, leg: Leg, P: Array, dx: Array) -> tuple[Array, Array]:
+    def _across(self, piece: LinearizedArc, P: Array, dx: Array) -> tuple[Array, Array]:
         """Covariance and shift of the mean behind an event."""
-        event = leg.event
+        event = piece.event
         assert event is not None
         try:
             matrix = event.saltation if self._salted else event.reset

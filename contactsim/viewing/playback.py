@@ -1,7 +1,7 @@
 """A simulation that goes on while somebody looks at it.
 
-All of a system's functions are called by the thread that calls `run`. Others leave their wishes in a queue, from which
-they are taken between two steps; so what is looked at is the run that `simulate` would have made, bit by bit.
+All of a system's functions are called by the thread that calls `run`. Others leave their requests in a queue, from
+which they are taken between two steps; so what is looked at is the run that `simulate` would have made, bit by bit.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Playback:
         after_step: Callable[[float], None] = lambda t: None,
     ) -> None:
         self.title, self.observe, self._also = title, observe, after_step
-        self._wishes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._requests: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._wanted, self._closed = True, False
         self._clock, self._pace, self._playing = _Clock(), _Pace(), playing
         self._clock.speed = speed
@@ -270,7 +270,7 @@ class Playback:
         seen = shown, arc, self._t0, head, self._playing, speed
         return Moment(*seen, self.take, self.note, self.log, self._arc_at, self._ended, rate, late)
 
-    # --- what anybody may wish --------------------------------------------------------------------------------
+    # --- what anybody may request -----------------------------------------------------------------------------
 
     def want(self) -> None:
         """Ask for `observe` to be called as soon as there is something new."""
@@ -278,40 +278,40 @@ class Playback:
 
     def refresh(self) -> None:
         """Ask for `observe` to be called at once, also while time stands still."""
-        self._wishes.put(None)
+        self._requests.put(None)
 
     def play(self, until: float | None = None) -> None:
         """Let time go on from what is shown, and the run behind its last computed time, up to `until` [s] if given."""
-        self._wish(lambda: self._set_playing(True, until))
+        self._request(lambda: self._set_playing(True, until))
 
     def pause(self) -> None:
         """Let time stand still."""
-        self._wish(lambda: self._set_playing(False))
+        self._request(lambda: self._set_playing(False))
 
     def set_speed(self, speed: float) -> None:
         """Change how many seconds of the run are played in a second."""
         positive("speed", speed)
-        self._wish(lambda: self._set_speed(speed))
+        self._request(lambda: self._set_speed(speed))
 
     def seek(self, t: float) -> None:
         """Show the time `t` [s], or the nearest that was computed, and pause."""
-        self._wish(lambda: self._seek(t))
+        self._request(lambda: self._seek(t))
 
     def to_event(self, step: int) -> None:
         """Show the next event (`step` 1), or the one before what is shown (-1), and pause."""
-        self._wish(lambda: self._to_event(step))
+        self._request(lambda: self._to_event(step))
 
     def to_head(self) -> None:
         """Show the last computed time."""
-        self._wish(lambda: self._seek(math.inf, pause=False))
+        self._request(lambda: self._seek(math.inf, pause=False))
 
     def close(self) -> None:
         """Let `run` return; may be called from a signal handler."""
         self._closed = True
-        self._wishes.put(None)
+        self._requests.put(None)
 
-    def _wish(self, wish: Callable[[], None]) -> None:
-        self._wishes.put(wish)
+    def _request(self, request: Callable[[], None]) -> None:
+        self._requests.put(request)
 
     # --- the loop ---------------------------------------------------------------------------------------------
 
@@ -326,8 +326,8 @@ class Playback:
         with interruptible(self.close):
             while not self._closed:
                 self._show()
-                if not self._wishes.empty() or not self._playing:
-                    self._obey(self._wishes.get())
+                if not self._requests.empty() or not self._playing:
+                    self._obey(self._requests.get())
                 elif not self._stopped and self._clock() >= self._simulation.t < self._end:
                     self._compute()
                 else:
@@ -337,7 +337,7 @@ class Playback:
         return self.trajectory
 
     def _compute(self) -> None:
-        """Steps until the run is ahead of the clock, or somebody has a wish."""
+        """Steps until the run is ahead of the clock, or somebody has a request."""
         simulation = self._simulation
         try:
             simulation.advance_to(min(self._end, self._t0 + BEYOND), self._after_step)
@@ -361,30 +361,30 @@ class Playback:
     def _after_step(self, t: float) -> None:
         self._also(t)
         now = self._clock()
-        if t >= now or not self._wishes.empty():
+        if t >= now or not self._requests.empty():
             self._simulation.interrupt()
         elif self._wanted:
             self._note_events()
             self._show()
 
     def _wait(self) -> None:
-        """Until the time of the next step, a wish, or the end of what there is to play."""
+        """Until the time of the next step, a request, or the end of what there is to play."""
         if self._shown >= self._simulation.t and (self._stopped or self._simulation.t >= self._end):
             self._playing, self._end = False, math.inf if self._simulation.t >= self._end else self._end
             self._wanted = True
             return
         try:
-            self._obey(self._wishes.get(timeout=min(max(self._clock.until(self._simulation.t), 0.0), IDLE)))
+            self._obey(self._requests.get(timeout=min(max(self._clock.until(self._simulation.t), 0.0), IDLE)))
         except Empty:
             return
 
-    def _obey(self, wish: Callable[[], None] | None) -> None:
+    def _obey(self, request: Callable[[], None] | None) -> None:
         self._wanted = True
-        if wish is None:
+        if request is None:
             return
         self.note = ""
         try:
-            wish()
+            request()
         except (ContactSimError, ValueError, ArithmeticError) as error:
             self.note = str(error)
 
@@ -407,7 +407,7 @@ class Playback:
         self._seen += len(events)
         self.log += [Entry(event.time, event) for event in events if event.visible]
 
-    # --- wishes, in the running thread ------------------------------------------------------------------------
+    # --- requests, in the running thread ----------------------------------------------------------------------
 
     def _set_playing(self, playing: bool, until: float | None = None) -> None:
         self._end = until or self._end

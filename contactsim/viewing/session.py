@@ -58,20 +58,20 @@ class Session(Playback):
 
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system where the run is now."""
-        self._wish(lambda: self._set(name, value))
+        self._request(lambda: self._set(name, value))
 
     def set_law(self, name: str) -> None:
         """Go on under another contact law; a run of its own starts where the old one is."""
-        self._wish(lambda: self._set_law(name))
+        self._request(lambda: self._set_law(name))
 
     def set_rtol(self, rtol: float) -> None:
         """Change the relative error of a step; the absolute one is ATOL times as large."""
         positive("rtol", rtol)
-        self._wish(lambda: self._set_rtol(rtol))
+        self._request(lambda: self._set_rtol(rtol))
 
     def push(self, force: Any, body: str | None = None, duration: float = PRESSED) -> None:
         """Push a body, by default the heaviest, with `force` (3,) [N, world axes] for `duration` [s]."""
-        self._wish(lambda: self._push(force, body, duration))
+        self._request(lambda: self._push(force, body, duration))
 
     def pull(self, body: str, point: Any, target: Any) -> None:
         """Pull a point (3,) of a body, in the axes of its joint [m], to a `target` (3,) in the world, by a spring.
@@ -79,11 +79,11 @@ class Session(Playback):
         f = m w^2 (target - p) - 2 m w p' with the mass m of all bodies, held for PULLED seconds or until the next pull:
         critically damped, at PULL Hz.
         """
-        self._wish(lambda: self._pull(body, np.asarray(point, dtype=float), np.asarray(target, dtype=float)))
+        self._request(lambda: self._pull(body, np.asarray(point, dtype=float), np.asarray(target, dtype=float)))
 
     def joint(self, name: str, value: float) -> None:
         """Set a joint of one coordinate [rad or m] while time stands still; the run goes on from there, at rest."""
-        self._wish(lambda: self._set_joint(name, value))
+        self._request(lambda: self._set_joint(name, value))
 
     @property
     def curves(self) -> tuple[Curves, ...]:
@@ -97,9 +97,9 @@ class Session(Playback):
 
     def drop(self) -> None:
         """Start again where the session started, with the system as it is now."""
-        self._wish(self._drop)
+        self._request(self._drop)
 
-    # --- wishes, in the running thread ------------------------------------------------------------------------
+    # --- requests, in the running thread ----------------------------------------------------------------------
 
     def _set(self, name: str, value: float) -> None:
         before = next((control.value for control in self.controls if control.name == name), math.nan)

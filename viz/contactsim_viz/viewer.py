@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Wishes:
+class _PageOptions:
     """Options of a page; see `export_html`."""
 
     fps: float = 60.0
@@ -85,10 +85,10 @@ def export_html(
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
     file = _writable(path)
-    wishes = _Wishes(
+    chosen = _PageOptions(
         fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide), tuple(curves), ghosts
     )
-    file.write_text(_page(traj, wishes), encoding="utf-8")
+    file.write_text(_page(traj, chosen), encoding="utf-8")
     return file
 
 
@@ -99,7 +99,7 @@ def view(traj: TrajectoryLike, open_browser: bool = True, **options: Any) -> Non
     """
     from . import server
 
-    server.show(_page(traj, _wishes(options)), open_browser)
+    server.show(_page(traj, _page_options(options)), open_browser)
 
 
 def live(
@@ -202,13 +202,13 @@ def export_mp4(
         _positive(name, pixels)
         if pixels % 2:
             raise InputError(f"{name} = {pixels} is odd; a film needs an even number of pixels")
-    file, wishes = _writable(path), _wishes({"fps": fps, **options})
+    file, chosen = _writable(path), _page_options({"fps": fps, **options})
     film.demand_tools()
     duration = float(traj.t[-1]) - float(traj.t[0])
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
         page = Path(folder) / "page.html"
-        page.write_text(_page(traj, wishes), encoding="utf-8")
-        film.take(page, file, film.Reel(fps, wishes.step, duration, width, height))
+        page.write_text(_page(traj, chosen), encoding="utf-8")
+        film.take(page, file, film.Reel(fps, chosen.step, duration, width, height))
     return file
 
 
@@ -236,39 +236,39 @@ class MeshcatViewer:
     view = staticmethod(view)
 
 
-def _wishes(options: Mapping[str, Any]) -> _Wishes:
+def _page_options(options: Mapping[str, Any]) -> _PageOptions:
     """Options that came by their names."""
-    known = [item.name for item in fields(_Wishes)]
+    known = [item.name for item in fields(_PageOptions)]
     for name in options:
         if name not in known:
             raise InputError(f"the viewer has no option '{name}'; there are {', '.join(known)}")
-    return _Wishes(**options)
+    return _PageOptions(**options)
 
 
-def _page(traj: TrajectoryLike, wishes: _Wishes) -> str:
+def _page(traj: TrajectoryLike, chosen: _PageOptions) -> str:
     from . import page
     from .scene import switched
 
-    built, title = _scene(traj, wishes)
-    built = replace(built, groups=switched(built.groups, wishes.show, wishes.hide))
-    return page.write(built, traj, title, wishes.step, wishes.speed, wishes.linearization, wishes.curves)
+    built, title = _scene(traj, chosen)
+    built = replace(built, groups=switched(built.groups, chosen.show, chosen.hide))
+    return page.write(built, traj, title, chosen.step, chosen.speed, chosen.linearization, chosen.curves)
 
 
-def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
+def _scene(traj: TrajectoryLike, chosen: _PageOptions) -> tuple[Scene, str]:
     """The thing to draw, and its title."""
     from . import sketch
 
     robot = getattr(traj.system, "robot", None)
     model = getattr(robot, "model", None)
     if model is not None:
-        return _robot_scene(traj, wishes), model.name or "robot"
+        return _robot_scene(traj, chosen), model.name or "robot"
     if hasattr(traj.system, "drawing"):
-        if wishes.spreads:
+        if chosen.spreads:
             raise InputError("spreads are shown around a Robot only; leave 'spreads' empty, or plot them")
-        if wishes.ghosts:
+        if chosen.ghosts:
             raise InputError("other runs are shown beside that of a Robot only; leave 'ghosts' empty")
         words = re.findall("[A-Z]?[^A-Z]+|[A-Z]+", type(traj.system).__name__)
-        built = sketch.build(sketch.sample(traj, wishes.step), wishes.sight, wishes.zoom)
+        built = sketch.build(sketch.sample(traj, chosen.step), chosen.sight, chosen.zoom)
         return built, " ".join(words).lower()
     kind = type(traj.system if robot is None else robot).__name__
     raise InputError(
@@ -277,13 +277,13 @@ def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
     )
 
 
-def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
+def _robot_scene(traj: TrajectoryLike, chosen: _PageOptions) -> Scene:
     from . import layers, motion, page, scene
     from .spread import spread_layers
 
-    sampled = motion.sample(traj, wishes.step, wishes.speed)
-    over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads), *layers.ghost_layers(wishes.ghosts))
-    built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
+    sampled = motion.sample(traj, chosen.step, chosen.speed)
+    over = (*layers.ROBOT_LAYERS, *spread_layers(chosen.spreads), *layers.ghost_layers(chosen.ghosts))
+    built = scene.build(traj, sampled, over, chosen.sight, chosen.zoom)
     names = [contact.name for contact in marks(traj.system.robot)]
     return replace(built, captions=page.modes_in_words(names, sampled))
 

@@ -1,4 +1,4 @@
-"""The samples of a run next to the pieces of its linearization, and matrix equations along an arc."""
+"""The arcs of a linearized run with their samples, and matrix equations along them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Leg(Brief):
+class LinearizedArc(Brief):
     """An arc of the trajectory with its samples, its variational equation, and the event behind it.
 
     Attributes:
@@ -52,7 +52,7 @@ class Leg(Brief):
         return flow.input_matrix(t, x)
 
 
-def legs(lin: RunDerivative) -> Iterator[Leg]:
+def linearized_arcs(lin: RunDerivative) -> Iterator[LinearizedArc]:
     """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory.
 
     Raises:
@@ -70,7 +70,7 @@ def legs(lin: RunDerivative) -> Iterator[Leg]:
         times = np.array([t for t, _ in arc.sample(trajectory.record_period, trajectory.arcs[0].t0)])
         variation = next(variations) if arc.t1 > arc.t0 else None
         event = first.get(id(arc.event))
-        yield Leg(arc, times, variation, event)
+        yield LinearizedArc(arc, times, variation, event)
 
 
 def along(
