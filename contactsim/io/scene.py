@@ -22,6 +22,7 @@ from ..contact_dynamics.placement import DROP, clearance, lifted, lifting
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot, robot_entry
+from ..multibody.configuration_space import with_pairs
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
@@ -224,7 +225,7 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     where = StartTable(q=table.q, v=table.v, height=table.height)
     alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
     q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
-    q = _whole(robot, q)
+    q = with_pairs(robot.space, q)
     _demand_size(f"robots.{name}.q", q, robot.nq)
     shift = shifted(robot, q, table.shift)
     start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
@@ -437,7 +438,7 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     q = np.array(demo.q if from_demo else _nominal(robot) if table.q is None else table.q, dtype=float)
     still = demo.v if from_demo else np.zeros(robot.nv)
     v = np.array(still if table.v is None else table.v, dtype=float)
-    q = _whole(robot, q)
+    q = with_pairs(robot.space, q)
     _demand_size("start.v", v, robot.nv)
     _demand_size("start.q", q, robot.nq)
     height = table.height
@@ -486,11 +487,6 @@ def _ground_below(system: ContactSystem, q: Array) -> Terrain:
         stacklevel=3,
     )
     return Flat(height - DROP)
-
-
-def _whole(robot: Any, q: Array) -> Array:
-    """A configuration of which continuous joints may be given by their angles."""
-    return robot.space.with_pairs(q) if isinstance(robot, Robot) else q
 
 
 def _demand_size(name: str, values: Array, size: int) -> None:

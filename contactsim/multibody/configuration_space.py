@@ -256,6 +256,11 @@ class StateSpace(Manifold):
         return out
 
 
+def with_pairs(space: Manifold, q: Array) -> Array:
+    """A configuration of which joints that turn without end may be given by their angles; see `ConfigurationSpace`."""
+    return space.with_pairs(q) if isinstance(space, ConfigurationSpace) else q
+
+
 def whole(space: Manifold, name: str, given: Any, size: int = 0, more: str = "") -> Array:
     """A configuration (nq,) from one that may give all joints that turn without end by their angles.
 

@@ -17,7 +17,7 @@ from ..common.user_calls import UserCall, answer, reads, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
-from .configuration_space import ConfigurationSpace, whole
+from .configuration_space import whole, with_pairs
 from .piecewise_reference import PiecewiseReference
 
 if TYPE_CHECKING:
@@ -531,18 +531,13 @@ class _Posture:
     space: Any
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
-        posture = _with_pairs(self.space, real(self.posture(t)))
+        posture = with_pairs(self.space, real(self.posture(t)))
         if posture.shape != self.shape:
             raise InputError(
                 f"the reference of the PD controller, {name_of(self.posture)}, returns q_ref of shape {posture.shape}"
                 f" at t = {t:.6g} s; return {self.shape}"
             )
         return posture, self.zero, self.zero
-
-
-def _with_pairs(space: Any, q: Array) -> Array:
-    """A configuration of which continuous joints may be given by their angles."""
-    return space.with_pairs(q) if isinstance(space, ConfigurationSpace) else q
 
 
 def _reference(given: Any, space: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
@@ -554,7 +549,7 @@ def _reference(given: Any, space: Any, nq: int, nv: int) -> Callable[[float], tu
             _demand_shapes(first, nq, nv)
             return given
         with suppress(TypeError, ValueError):  # these are told by its shape
-            first = _with_pairs(space, np.asarray(first, dtype=float))
+            first = with_pairs(space, np.asarray(first, dtype=float))
         _demand_shapes((first,), nq, nv)
         return _Posture(given, zero, (nq,), space)
     fixed = whole(space, "the reference", given, nq, f"a configuration ({nq},) or a function of time")
