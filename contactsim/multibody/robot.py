@@ -32,6 +32,7 @@ from ..errors import InputError
 from .contact_point import ContactPoint
 from .geometry.pairs import CYLINDER_SIDES, HULL_CORNERS, ContactPair
 from .kinematics.bound_robot import BoundRobot
+from .primitives import SingleBodies
 from .robot_files.reading import GeometryFile, existing, package_folders
 from .robot_files.urdf import SOURCE, urdf_of
 from .robot_model import Part, RobotModel
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from .mechanism import ContactMechanism
 
 BOUND, PLANES = "bound", 8  # key of what is kept of a robot on planes, and on how many of them
-SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
 
 
 def _gains(given: Any) -> Array:
@@ -56,7 +56,7 @@ def _gains(given: Any) -> Array:
 GAINS = custom("a number that is not negative, or one for each actuated joint", _gains)
 
 
-class Robot(RobotModel):
+class Robot(SingleBodies):
     """A pinocchio model with its contact points.
 
     Args:
@@ -181,189 +181,6 @@ class Robot(RobotModel):
             _solids=found.solids,
         )
         return robot._with(pairs=paired(robot, found.meetings)) if found.meetings else robot
-
-    @classmethod
-    @door(name=NAME)
-    def sphere(
-        cls,
-        mass: float,
-        radius: float,
-        name: str = "ball",
-        root: Any = "free_flyer",
-        inertia: float = SOLID_BALL,
-        **coefficients: Any,
-    ) -> Robot:
-        """A ball.
-
-        Args:
-            mass, radius: [kg], [m].
-            name: of the robot, its link and its contact.
-            root: as of `from_urdf`.
-            inertia: moment of inertia in units of m r^2: 2/5 of even density, 2/3 a shell.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: a number is not positive.
-        """
-        from .primitives import sphere
-
-        return sphere(cls, mass, radius, name, root, inertia, coefficients)
-
-    @classmethod
-    @door(name=NAME)
-    def box(
-        cls, mass: float, size: Sequence[float], name: str = "box", root: Any = "free_flyer", **coefficients: Any
-    ) -> Robot:
-        """A box of even density with a contact point at each of its eight corners, the lower four first.
-
-        Args:
-            mass: [kg].
-            size: its sides along x, y and z [m].
-            name: of the robot and its link; its contacts are NAME/0 ... NAME/7.
-            root: as of `from_urdf`.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: a number is not positive.
-        """
-        from .primitives import box
-
-        return box(cls, mass, size, name, root, coefficients)
-
-    @classmethod
-    @door(name=NAME)
-    def hull(
-        cls,
-        mass: float,
-        vertices: Sequence[Sequence[float]],
-        name: str = "hull",
-        root: Any = "free_flyer",
-        **coefficients: Any,
-    ) -> Robot:
-        """The convex hull of points, of even density, with a contact point at each of its corners.
-
-        Its frame is that in which the points are given; the centre of mass is where the shape has it.
-
-        Args:
-            mass: [kg].
-            vertices: points (n, 3) [m]; those inside the hull of the others do not count.
-            name: of the robot and its link; its contacts are NAME/0, NAME/1, ...
-            root: as of `from_urdf`.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: the mass is not positive, or the points lie in a plane.
-        """
-        from .primitives import hull
-
-        return hull(cls, mass, vertices, name, root, coefficients)
-
-    @classmethod
-    @door(name=NAME)
-    def capsule(
-        cls,
-        mass: float,
-        radius: float,
-        length: float,
-        name: str = "capsule",
-        root: Any = "free_flyer",
-        **coefficients: Any,
-    ) -> Robot:
-        """A cylinder along z with round ends, of even density.
-
-        Args:
-            mass, radius: [kg], [m].
-            length: of the straight part, without the round ends [m].
-            name: of the robot and its link; its contacts with the ground are NAME/0 and NAME/1, the ends.
-            root: as of `from_urdf`.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: a number is not positive.
-        """
-        from .primitives import capsule
-
-        return capsule(cls, mass, radius, length, name, root, coefficients)
-
-    @classmethod
-    @door(name=NAME)
-    def cylinder(
-        cls,
-        mass: float,
-        radius: float,
-        length: float,
-        name: str = "cylinder",
-        root: Any = "free_flyer",
-        **coefficients: Any,
-    ) -> Robot:
-        """A cylinder along z, of even density.
-
-        It touches the ground with its rims, NAME/0 (below) and NAME/1. Where it stands on an end, eight points of the
-        rim hold it, NAME/0/0 ... NAME/0/7: it resists tipping as if its radius were smaller by 1 - cos(pi/8), 7.6 %.
-
-        Args:
-            mass, radius, length: [kg], [m].
-            name: of the robot and its link.
-            root: as of `from_urdf`.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: a number is not positive.
-        """
-        from .primitives import cylinder
-
-        return cylinder(cls, mass, radius, length, name, root, coefficients)
-
-    @classmethod
-    @door(name=NAME)
-    def cone(
-        cls,
-        mass: float,
-        radius: float,
-        length: float,
-        name: str = "cone",
-        root: Any = "free_flyer",
-        **coefficients: Any,
-    ) -> Robot:
-        """A cone of even density along z, its tip above, the origin half way up and its centre of mass a quarter.
-
-        It touches the ground with its rim, NAME/0, and its tip, NAME/1, on which it rolls. Where it stands on its base,
-        eight points of the rim hold it, NAME/0/0 ... NAME/0/7, as those of a cylinder.
-
-        Args:
-            mass: [kg].
-            radius, length: of its base, and its height [m].
-            name: of the robot and its link.
-            root: as of `from_urdf`.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: a number is not positive.
-        """
-        from .primitives import cone
-
-        return cone(cls, mass, radius, length, name, root, coefficients)
-
-    @classmethod
-    @door(name=NAME)
-    def ellipsoid(
-        cls, mass: float, radii: Sequence[float], name: str = "ellipsoid", root: Any = "free_flyer", **coefficients: Any
-    ) -> Robot:
-        """An ellipsoid of even density.
-
-        Args:
-            mass: [kg].
-            radii: along x, y and z [m].
-            name: of the robot, its link and its contact.
-            root: as of `from_urdf`.
-            coefficients: friction, static_friction, restitution; see ContactPoint.
-
-        Raises:
-            InputError: a number is not positive.
-        """
-        from .primitives import ellipsoid
-
-        return ellipsoid(cls, mass, radii, name, root, coefficients)
 
     @staticmethod
     @door(
