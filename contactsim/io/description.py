@@ -5,7 +5,7 @@ Functions cannot be written to a file. They are stored by name, and stand-ins th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +131,73 @@ def law_of(description: Description) -> ContactLaw:
     law = description["law"]
     found: ContactLaw = registry.load("contact_laws", law["name"])(**law["parameters"])
     return found
+
+
+# --- several systems of one run ---------------------------------------------------------------------------------
+
+
+def says(found: Description, stored: Description) -> bool:
+    """True where a description says what a stored one says, but for the places of meshes.
+
+    Of what the stored one does not know it says nothing.
+    """
+    return _says(without_paths(found), without_paths(stored))
+
+
+def _says(found: Any, stored: Any) -> bool:
+    if isinstance(found, dict) and isinstance(stored, dict):
+        return all(_says(found.get(key), value) for key, value in stored.items())
+    if isinstance(found, list) and isinstance(stored, list):
+        return len(found) == len(stored) and all(map(_says, found, stored))
+    return bool(found == stored)
+
+
+def without_paths(description: Description) -> Description:
+    """A description without the places of the meshes of its robot."""
+    return description | {"robot": _without_geometry(description["robot"])}
+
+
+def _without_geometry(robot: Description) -> Description:
+    bare = {key: value for key, value in robot.items() if key != "geometry"}
+    if "parts" in bare:
+        bare["parts"] = [part | {"robot": _without_geometry(part["robot"])} for part in bare["parts"]]
+    return bare
+
+
+def differences(systems: Sequence[Any]) -> list[Description]:
+    """For each of several systems the parameters that are not the same in all of them, its pushes and its inputs."""
+    apart = {system.world.of_parameters: system for system in systems}  # others differ in pushes and inputs alone
+    known = {key: system.parameters() for key, system in apart.items()}
+    values = [known[system.world.of_parameters] for system in systems]
+    names = dict.fromkeys(name for own in known.values() for name in own)
+    varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in known.values())}
+    for name in list(varying):  # friction takes the static coefficient along: both are set
+        if name.endswith(".friction"):
+            varying.add(name.removesuffix("friction") + "static_friction")
+    return [
+        {
+            "parameters": {name: own[name] for name in names if name in varying and name in own},
+            "pushes": [[push.frame, push.force.tolist(), push.end, push.point.tolist()] for push in system.pushes],
+            "action": system.world.inputs,
+        }
+        for system, own in zip(systems, values, strict=True)
+    ]
+
+
+def variants(given: Sequence[Description], system: Any) -> list[Any]:
+    """The systems that differ from one of them as `differences` says, in their order."""
+    found: list[Any] = []
+    for variant in given:
+        made: Any = system
+        known = made.parameters()
+        for name, value in variant["parameters"].items():
+            if name in known or not name.startswith("controller."):  # a stand-in for a controller has no parameters
+                made = made.with_parameter(name, value)
+        found.append(made.with_pushes(variant["pushes"]).with_action(variant.get("action")))
+    return found
+
+
+# --- stand-ins --------------------------------------------------------------------------------------------------
 
 
 class StoredController(Controller):

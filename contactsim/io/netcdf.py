@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -27,14 +27,16 @@ from .. import __version__
 from ..common import registry
 from ..common.arrays import Array
 from ..common.files import is_broken, sealed, unsealed, write_whole
+from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..contact_dynamics import is_contact_system
 from ..errors import ContactSimError, InputError
+from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.outcomes import Status
 from ..hybrid.samples import STATE, about_forces, force_rows, mode_rows, padded
+from ..hybrid.segments import Chain, Polynomial, Segment, polynomial
 from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
-from .encoding import coded, decoded, dense_group, dense_segments, stack, texts, trimmed, unstack
 
 FORMAT = "contactsim-run"
 VERSION = 1
@@ -256,7 +258,7 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
     text = header["scene"]
     if not text:
         return None
-    from .description import law_of
+    from .description import law_of, says
     from .scene import build, parse
 
     try:
@@ -266,34 +268,17 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
         system = _variants(header, system)[-1]
     except ContactSimError:
         return None
-    same = json.loads(json.dumps(_describe(system)))
-    return system if _says(_without_paths(same), _without_paths(description)) else None
-
-
-def _says(found: Any, stored: Any) -> bool:
-    """True where a description says what a stored one says; of what that does not know, it says nothing."""
-    if isinstance(found, dict) and isinstance(stored, dict):
-        return all(_says(found.get(key), value) for key, value in stored.items())
-    if isinstance(found, list) and isinstance(stored, list):
-        return len(found) == len(stored) and all(map(_says, found, stored))
-    return bool(found == stored)
+    return system if says(json.loads(json.dumps(_describe(system))), description) else None
 
 
 def description_of(system: HybridSystem) -> dict[str, Any]:
     """A system as data that JSON can hold, with the text of its robot's file but not the places of its meshes."""
     description = json.loads(json.dumps(_describe(system)))
-    return _without_paths(description) if description.get("robot") else description
+    if not description.get("robot"):
+        return description
+    from .description import without_paths
 
-
-def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
-    return description | {"robot": _without_geometry(description["robot"])}
-
-
-def _without_geometry(robot: dict[str, Any]) -> dict[str, Any]:
-    bare = {key: value for key, value in robot.items() if key != "geometry"}
-    if "parts" in bare:
-        bare["parts"] = [part | {"robot": _without_geometry(part["robot"])} for part in bare["parts"]]
-    return bare
+    return without_paths(description)
 
 
 def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:
@@ -316,39 +301,22 @@ def _systems(trajectory: Trajectory) -> list[HybridSystem]:
 
 
 def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
-    """For each system the parameters that are not the same in all of them, and its pushes; empty for a single one."""
-    in_contact = [system for system in systems if len(systems) > 1 and is_contact_system(system)]
-    if len(in_contact) < len(systems):
+    """For each system of several what is not the same in all of them; empty for a single one."""
+    if len(systems) < 2 or not all(map(is_contact_system, systems)):
         return []
-    apart = {system.world.of_parameters: system for system in in_contact}  # others differ in pushes and inputs alone
-    known = {key: system.parameters() for key, system in apart.items()}
-    values = [known[system.world.of_parameters] for system in in_contact]
-    names = dict.fromkeys(name for own in known.values() for name in own)
-    varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in known.values())}
-    for name in list(varying):  # friction takes the static coefficient along: both are set
-        if name.endswith(".friction"):
-            varying.add(name.removesuffix("friction") + "static_friction")
-    return [
-        {
-            "parameters": {name: own[name] for name in names if name in varying and name in own},
-            "pushes": [[push.frame, push.force.tolist(), push.end, push.point.tolist()] for push in system.pushes],
-            "action": system.world.inputs,
-        }
-        for system, own in zip(in_contact, values, strict=True)
-    ]
+    from .description import differences
+
+    return differences(systems)
 
 
 def _variants(header: Mapping[str, Any], system: HybridSystem) -> list[HybridSystem]:
     """The systems of a run in their order, from one of them."""
-    found: list[HybridSystem] = []
-    for variant in json.loads(header.get("variants", "[]")):
-        made: Any = system
-        known = made.parameters()
-        for name, value in variant["parameters"].items():
-            if name in known or not name.startswith("controller."):  # a stand-in for a controller has no parameters
-                made = made.with_parameter(name, value)
-        found.append(made.with_pushes(variant["pushes"]).with_action(variant.get("action")))
-    return found or [system]
+    found = json.loads(header.get("variants", "[]"))
+    if not found:
+        return [system]
+    from .description import variants
+
+    return variants(found, system)
 
 
 # --- samples, for reading with other tools ----------------------------------------------------------------------
@@ -478,3 +446,147 @@ def _read_events(
         x_pre = trimmed(group["x_pre"][k])
         events.append(Event(float(time), fired, modes[group["mode_pre"][k]], x_pre, transition, systems[k]))
     return events
+
+
+# --- modes, rows of unequal length and dense output as the file holds them, and back ---------------------------------
+
+
+def coded(value: Any) -> str:
+    """Modes, guard names and changes as JSON text."""
+    return json.dumps(_encode(value))
+
+
+def decoded(text: Any) -> Any:
+    """The value that `coded` was given; sequences come back as tuples."""
+    return _decode(json.loads(str(text)))
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if "@" in value:
+        return Mode[value["@"]]
+    if "@mode" in value:
+        states = (
+            ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region))
+            for m, p, d, e, until, region in (state + [None, []][len(state) - 4 :] for state in value["@mode"])
+        )
+        latched = tuple((k, tuple(held)) for k, held in value.get("latched", ()))
+        return SystemMode(tuple(states), value["redundant"], latched, tuple(value.get("waiting", ())))
+    return {key: _decode(item) for key, item in value.items()}
+
+
+def _encode(value: Any) -> Any:
+    """The value as JSON has it: tuples are lists there, and what JSON lacks carries a tag."""
+    if isinstance(value, SystemMode):
+        contacts = [
+            [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region)] for s in value.contacts
+        ]
+        mode = {"@mode": contacts, "redundant": value.redundant}
+        latches = {"latched": [[k, list(held)] for k, held in value.latched], "waiting": list(value.waiting)}
+        return mode | {name: told for name, told in latches.items() if told}
+    if isinstance(value, Mode):
+        return {"@": value.name}
+    if isinstance(value, Mapping):
+        return {str(key): _encode(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def texts(values: Iterable[Any]) -> Array:
+    """Values as an array of texts."""
+    return np.array(list(values), dtype=str)
+
+
+def stack(mappings: Sequence[Mapping[str, Any]], rank: int) -> tuple[Array, list[str]]:
+    """Values of many mappings as (mapping, key[, number]), NaN where a mapping lacks a key; and the keys."""
+    keys = list(dict.fromkeys(key for mapping in mappings for key in mapping))
+    widest = max((np.size(value) for mapping in mappings for value in mapping.values()), default=1)
+    result = np.full((len(mappings), len(keys), widest)[: 2 + rank], np.nan)
+    for row, mapping in zip(result, mappings, strict=True):
+        for key, value in mapping.items():
+            if rank:
+                row[keys.index(key), : np.size(value)] = value
+            else:
+                row[keys.index(key)] = value
+    return result, keys
+
+
+def unstack(values: Array, keys: Iterable[Any]) -> dict[str, Any]:
+    """One mapping of those that `stack` was given, without what it lacks."""
+    found = {str(key): np.atleast_1d(value) for key, value in zip(keys, values, strict=True)}
+    return {key: value[~np.isnan(value)] for key, value in found.items() if not np.all(np.isnan(value))}
+
+
+def trimmed(row: Array) -> Array:
+    """A state without the NaN that pads it."""
+    return row[: len(row) - int(np.argmin(np.isnan(row[::-1])))] if len(row) else row
+
+
+def dense_group(trajectory: Trajectory) -> dict[str, Any]:
+    """The group ``dense`` of a file: the steps of a run, cut where their chart is a chain of polynomials."""
+    pieces: list[Polynomial] = []
+    owners: list[tuple[int, int, int]] = []
+    bases: dict[int, int] = {}
+    states: list[Array] = []
+    for a, arc in enumerate(trajectory.arcs):
+        for s, segment in enumerate(arc.segments):
+            if id(segment.base) not in bases:
+                bases[id(segment.base)] = len(states)
+                states.append(segment.base)
+            parts = segment.chart.pieces if isinstance(segment.chart, Chain) else (segment,)
+            pieces += [polynomial(part) for part in parts]
+            owners += [(a, s, bases[id(segment.base)])] * len(parts)
+    arcs, segments, used = np.array(owners).T
+    return {
+        "t0": ("piece", np.array([piece.t0 for piece in pieces]), {"units": "s"}),
+        "t1": ("piece", np.array([piece.t1 for piece in pieces]), {"units": "s"}),
+        "arc": ("piece", arcs),
+        "segment": ("piece", segments, {"long_name": "number of the step in its arc"}),
+        "base": ("piece", used, {"long_name": "state around which the chart is"}),
+        "degree": ("piece", np.array([len(piece.coefficients) - 1 for piece in pieces])),
+        "tangent_size": ("piece", np.array([piece.coefficients.shape[1] for piece in pieces])),
+        "chebyshev": (("piece", "power", "tangent"), _table(pieces), {"long_name": "coefficients of the chart"}),
+        "state_size": ("base_state", np.array([len(state) for state in states])),
+        "states": (("base_state", "state"), padded(states)),
+    }
+
+
+def _table(pieces: Sequence[Polynomial]) -> Array:
+    shapes = np.array([piece.coefficients.shape for piece in pieces])
+    table = np.zeros((len(pieces), *shapes.max(axis=0)))
+    for row, piece, (count, dim) in zip(table, pieces, shapes, strict=True):
+        row[:count, :dim] = piece.coefficients
+    return table
+
+
+def dense_segments(
+    dense: Mapping[str, Array], arcs: Mapping[str, Array], modes: Sequence[Hashable], system: HybridSystem
+) -> list[list[Segment]]:
+    """The steps of each arc, from the groups ``dense`` and ``arcs`` of a file.
+
+    Raises:
+        ValueError: the states do not fit the system.
+    """
+    bases = [state[:size].copy() for state, size in zip(dense["states"], dense["state_size"], strict=True)]
+    spaces: dict[int, Manifold | None] = {int(mode): system.space(modes[mode]) for mode in np.unique(arcs["mode"])}
+    result: list[dict[int, list[Segment]]] = [{} for _ in arcs["mode"]]
+    for k, (arc, step) in enumerate(zip(dense["arc"], dense["segment"], strict=True)):
+        t0, t1, base = float(dense["t0"][k]), float(dense["t1"][k]), bases[dense["base"][k]]
+        space = spaces[int(arcs["mode"][arc])] or Euclidean(len(base))
+        dim = int(dense["tangent_size"][k])
+        if (space.size, space.dim) != (len(base), dim):
+            raise ValueError(f"its states have {len(base)} numbers, those of the system {space.size}")
+        chart = Polynomial(t0, t1, dense["chebyshev"][k][: int(dense["degree"][k]) + 1, :dim])
+        result[arc].setdefault(int(step), []).append(Segment(t0, t1, base, chart, space))
+    return [[_joined(parts) for _, parts in sorted(steps.items())] for steps in result]
+
+
+def _joined(parts: list[Segment]) -> Segment:
+    first, last = parts[0], parts[-1]
+    return first if len(parts) == 1 else Segment(first.t0, last.t1, first.base, Chain(tuple(parts)), first.space)

@@ -15,8 +15,7 @@ from ..common.representation import Brief
 from ..derivatives.linearized_event import EventLinearization
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import NonDifferentiableError
-from .encoding import texts
-from .netcdf import read, with_group
+from .netcdf import read, texts, with_group
 
 
 def save_linearization(
