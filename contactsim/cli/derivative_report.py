@@ -116,7 +116,7 @@ def spread(trajectory: Trajectory, folder: Path) -> tuple[dict[str, Any], float 
     A run without a landing that has a derivative leaves nothing behind but the reason.
     """
     from ..analysis.landing import landing
-    from ..viewing.spread_figure import plot_landing
+    from ..viewing.plots import plot_landing
 
     try:
         lin = derivative_of(trajectory)
