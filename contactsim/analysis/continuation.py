@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from ..common.arguments import COUNT, NAME, POSITIVE, arguments, instance, optional, tuples
 from ..common.arrays import Array
-from ..common.doors import COUNT, NAME, POSITIVE, door, instance, optional, tuples
 from ..common.representation import Brief
 from ..contact.modes import Mode
 from ..errors import ContactSimError, ConvergenceError, InputError
@@ -73,7 +73,7 @@ class _Point(NamedTuple):
     orbit: PeriodicOrbit
 
 
-@door(
+@arguments(
     orbit=instance(PeriodicOrbit, "an orbit that cs.find_periodic_orbit returns"),
     name=NAME,
     span=tuples(2, words="two finite numbers (first, last) of the parameter"),

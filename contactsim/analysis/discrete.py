@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arguments import NUMBERS
 from ..common.arrays import Array
-from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..common.threads import one_thread
 from ..derivatives.linearized_event import EventLinearization

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arguments import POSITIVE, arguments, whole
 from ..common.arrays import Array
-from ..common.doors import POSITIVE, door, whole
 from ..contact.modes import Mode
 from ..derivatives.linearized_event import EventLinearization
 from ..errors import InputError, NonDifferentiableError
@@ -25,7 +25,7 @@ SHOWN = (("roll rate", "rad/s", ROLL), ("pitch rate", "rad/s", PITCH), ("vertica
 COUNT = whole("a whole number of points, 12 or more", ge=12)
 
 
-@door(radius=POSITIVE, count=COUNT)
+@arguments(radius=POSITIVE, count=COUNT)
 def landing(lin: RunDerivative, radius: float = TILT, corrected: bool = True, count: int = STARTS) -> Spread:
     """A ball of tilts [rad] and heights [m] of a free body, carried through a landing on several contacts at once.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..common import registry
-from ..common.doors import NAME, door, optional
+from ..common.arguments import NAME, arguments, optional
 from ..derivatives.run_derivative import RunDerivative
 from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.tolerances import TOLERANCES, Tolerances
@@ -65,7 +65,7 @@ class Linearization(RunDerivative):
         return riccati(self, Q, R, Q_final)
 
 
-@door(tolerances=optional(TOLERANCES), integrator=NAME)
+@arguments(tolerances=optional(TOLERANCES), integrator=NAME)
 def linearize(
     trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = AUTOMATIC
 ) -> Linearization:

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..common.arguments import POSITIVE, arguments, optional
 from ..common.arrays import Array
-from ..common.doors import POSITIVE, door, optional
 from ..derivatives.linearized_event import EventLinearization
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import InputError
@@ -16,7 +16,7 @@ from .linearization import linearize
 from .zero import LOST
 
 
-@door(interval=optional(POSITIVE))
+@arguments(interval=optional(POSITIVE))
 def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None = None) -> Array:
     """Mean rates (k,) [1/s] at which neighbours of a run part from it along its k fastest directions, largest first.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, custom, door, function, instance, optional
+from ..common.arguments import COUNT, FLAG, NAME, POSITIVE, REAL, arguments, custom, function, instance, optional
 from ..errors import ContactSimError, ConvergenceError, NonDifferentiableError
 from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.system import Dynamics, completed
@@ -30,7 +30,7 @@ def _section(given: Any) -> Any:
     return given
 
 
-@door(
+@arguments(
     system=instance(Dynamics, "a ContactSystem or another HybridSystem"),
     section=optional(custom("a function of the state, or (normal, offset)", _section)),
     symmetry=optional(function("a function of the state")),

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eig
 
+from ..common.arguments import FLAG, NAME, arguments
 from ..common.arrays import Array
-from ..common.doors import FLAG, NAME, door
 from ..common.representation import Brief
 from ..errors import ConvergenceError, NonDifferentiableError
 from ..hybrid.system import HybridSystem
@@ -106,7 +106,7 @@ class PeriodicOrbit(Brief):
         """
         return bool(np.all(np.abs(self.section_multipliers) < 1.0 - STABLE))
 
-    @door(name=NAME)
+    @arguments(name=NAME)
     def sensitivity(self, name: str) -> tuple[Array, float]:
         """dx0 (n,) and dT by a parameter of the system, along the family of orbits that the parameter makes.
 
@@ -124,7 +124,7 @@ class PeriodicOrbit(Brief):
         self.system.parameter(name)
         return slope(self.shooting.bordered(self.shooting.again(self), name), name)
 
-    @door(name=NAME, with_error=FLAG)
+    @arguments(name=NAME, with_error=FLAG)
     def multiplier_derivative(self, name: str, with_error: bool = False) -> Any:
         """d mu / dp (k,) of `multipliers` by a parameter, along the family of orbits; complex.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arguments import arguments, numbers, whole
 from ..common.arrays import Array
-from ..common.doors import door, numbers, whole
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
@@ -168,7 +168,7 @@ def root(covariance: Array) -> Array:
     return (vectors[:, kept] * np.sqrt(values[kept])).T
 
 
-@door(directions=numbers(3, None, words="three rows of finite numbers (3, n)"), count=POINTS)
+@arguments(directions=numbers(3, None, words="three rows of finite numbers (3, n)"), count=POINTS)
 def ball(directions: Any, count: int = 162) -> Array:
     """Starts (count, n) spread evenly on the surface of a ball, or what becomes of it along `directions` (3, n).
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
+from ..common.arguments import COUNT, INDEX, POSITIVE, arguments, custom, instance, optional, real_array
 from ..common.arrays import Array
-from ..common.doors import COUNT, INDEX, POSITIVE, custom, door, instance, optional, real_array
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
 from .parameter_family import member
@@ -57,7 +57,7 @@ class StabilisedOrbit(Brief):
     tried: int
 
 
-@door(
+@arguments(
     orbit=instance(PeriodicOrbit, "an orbit that cs.find_periodic_orbit returns"),
     parameters=BOUNDS,
     target=optional(POSITIVE),

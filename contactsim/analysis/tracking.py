@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arguments import NOT_NEGATIVE, arguments, optional
 from ..common.arrays import Array
-from ..common.doors import NOT_NEGATIVE, door, optional
 from ..errors import InputError
 from ..hybrid.trajectory import Arc
 from ..multibody.controllers import Controller
@@ -61,7 +61,7 @@ class Tracking(Controller):
         InputError: the run is not one of a ContactSystem, or its state has memory.
     """
 
-    @door(reach=optional(NOT_NEGATIVE))
+    @arguments(reach=optional(NOT_NEGATIVE))
     def __init__(self, gains: Riccati, reach: float | None = None) -> None:
         if not isinstance(gains, Riccati):
             raise InputError(f"gains is a {type(gains).__name__}; give what lin.riccati(...) returns")

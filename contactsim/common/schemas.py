@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, Strict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from ..errors import InputError
-from .doors import FAR
+from .arguments import FAR
 
 Real = Annotated[float, Strict(), Field(ge=-FAR, le=FAR)]  # a number of a table: neither text nor a truth value is one
 Whole = Annotated[int, Strict()]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CallbackError, ContactSimError, InputError
-from .doors import FAR  # no state of a run is as far, but one of a trial step
+from .arguments import FAR  # no state of a run is as far, but one of a trial step
 
 Array = np.ndarray
 ENGINE = Path(__file__).parent.parent

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import ANY_NUMBERS, LIST, arguments, either, optional, several, whole
 from ..common.arrays import Array
-from ..common.doors import ANY_NUMBERS, LIST, door, either, optional, several, whole
 from ..errors import InputError
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction
@@ -25,7 +25,7 @@ FEW = Enumerate(
 )  # combinations that are all tried to see whether a solution is the only one: some milliseconds
 
 
-@door(sliding=optional(LIST), guess=optional(LIST))
+@arguments(sliding=optional(LIST), guess=optional(LIST))
 def solve_contacts(
     G: Any,
     free: Any,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arguments import FLAG, REAL, arguments, custom, instance, optional, real_array
 from ..common.arrays import Array
-from ..common.doors import FLAG, REAL, custom, door, instance, optional, real_array
 from ..common.user_calls import demand_picklable
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Mode, SystemMode
@@ -227,7 +227,7 @@ class ContactSystem(Facade):
     tolerances: Tolerances
     absent_mode = Mode.OPEN
 
-    @door(
+    @arguments(
         terrain=optional(instance(Terrain, "a Terrain such as terrain.Flat()")),
         joint_limits=FLAG,
         tolerances=optional(TOLERANCES),
@@ -290,7 +290,7 @@ class ContactSystem(Facade):
         engine = {"world", "_varied", "_contacts", "_shown", *self._shown}
         return {name: value for name, value in vars(self).items() if name not in engine}
 
-    @door(friction=COEFFICIENTS, static_friction=COEFFICIENTS, restitution=COEFFICIENTS)
+    @arguments(friction=COEFFICIENTS, static_friction=COEFFICIENTS, restitution=COEFFICIENTS)
     def with_coefficients(self, friction: Array, static_friction: Array, restitution: Array) -> ContactSystem:
         """A copy with other coefficients (nc,) of all contacts and joint limits, as the points would say them."""
         shape = self.world.restitution.shape

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import arguments, instance, optional
 from ..common.arrays import Array
-from ..common.doors import door, instance, optional
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, SystemMode
 from ..hybrid.middle import MiddleRun
@@ -289,7 +289,7 @@ def _couples(crowds: Iterable[Crowd]) -> list[Couple]:
     return found
 
 
-@door(
+@arguments(
     system=instance(ContactSystem, "a ContactSystem"),
     progress=optional(PROGRESS),
     **OPTIONS,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import FLAG, NAME, arguments, several
 from ..common.arrays import Array
-from ..common.doors import FLAG, NAME, door, several
 from ..contact.modes import Mode
 from ..errors import InputError
 from ..hybrid.trajectory import Arc
@@ -46,7 +46,7 @@ class Sensors:
         InputError: there is no such joint or frame, or the system is none of a Robot.
     """
 
-    @door(imu=NAMES, contacts=FLAG, poses=NAMES)
+    @arguments(imu=NAMES, contacts=FLAG, poses=NAMES)
     def __init__(
         self,
         system: Any,

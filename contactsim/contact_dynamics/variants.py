@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..common import registry
+from ..common.arguments import NAME, REAL, arguments, numbers
 from ..common.arrays import Array
-from ..common.doors import NAME, REAL, door, numbers
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
@@ -31,7 +31,7 @@ class Variants(HybridSystem):
         """The same system of another world."""
         raise NotImplementedError
 
-    @door(name=NAME)
+    @arguments(name=NAME)
     def parameter(self, name: str) -> float:
         """Value of a parameter that `with_parameter` changes; for all contacts at once where they share it.
 
@@ -42,7 +42,7 @@ class Variants(HybridSystem):
 
         return parameters.read(self.world, name)
 
-    @door(name=NAME)
+    @arguments(name=NAME)
     def parameter_scale(self, name: str) -> float:
         """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
         from . import parameters
@@ -55,7 +55,7 @@ class Variants(HybridSystem):
 
         return {name: parameters.read(self.world, name) for name in parameters.names(self.world)}
 
-    @door(name=NAME, value=REAL)
+    @arguments(name=NAME, value=REAL)
     def with_parameter(self, name: str, value: float) -> Self:
         """A copy with one parameter changed.
 
@@ -93,7 +93,7 @@ class Variants(HybridSystem):
         """
         return self._of(self.world.changed(controller=controller_of(controller, self.world.robot)))
 
-    @door(name=NAME)
+    @arguments(name=NAME)
     def on_engine(self, name: str) -> Self:
         """The system with arcs on the engine of a name: "python", or one that is installed, such as "native".
 
@@ -112,7 +112,7 @@ class Variants(HybridSystem):
         own = self.world.controller_memory
         return State(state.q, state.v, np.concatenate([state.z[:own], np.zeros(self.world.memory - own)]))
 
-    @door(frame=NAME, end=REAL)
+    @arguments(frame=NAME, end=REAL)
     def with_push(self, frame: str, force: Any, end: float, point: Any = (0, 0, 0)) -> Self:
         """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame`; a Simulation ends it at `end` [s].
 

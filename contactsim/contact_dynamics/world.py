@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from ..common.arguments import ANY_NUMBERS
 from ..common.arrays import Array
-from ..common.doors import ANY_NUMBERS
 from ..common.lazy import lazy
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw

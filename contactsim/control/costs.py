@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..analysis.matrices import symmetric
+from ..common.arguments import NUMBERS, shown
 from ..common.arrays import Array
-from ..common.doors import NUMBERS, shown
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
 
 from ..analysis.parameter_family import is_system, member
+from ..common.arguments import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, arguments, function, optional, several
 from ..common.arrays import Array
-from ..common.doors import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, door, function, optional, several
 from ..common.representation import Brief
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, InputError
@@ -71,7 +71,7 @@ class Fit(Brief):
         return dict(zip(self.values, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
 
 
-@door(
+@arguments(
     names=NAMES,
     times=ANY_NUMBERS,
     measured=ANY_NUMBERS,

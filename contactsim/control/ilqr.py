@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import INDEX, NOT_NEGATIVE, REAL, arguments, function, optional
 from ..common.arrays import Array
-from ..common.doors import INDEX, NOT_NEGATIVE, REAL, door, function, optional
 from ..common.threads import one_thread
 from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import InputError
@@ -28,7 +28,7 @@ from .problem import OPTIMAL, Box, Plan, Problem
 from .zero import ON_TIME
 
 
-@door(
+@arguments(
     **OPTIMAL,
     U=ROWS,
     start=REAL,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import POSITIVE, REAL, arguments, custom, optional, real_array
 from ..common.arrays import Array
-from ..common.doors import POSITIVE, REAL, custom, door, optional, real_array
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Manifold
@@ -53,7 +53,7 @@ class Inputs(HeldInputs):
         InputError: the shapes do not fit each other or the robot, or there are gains without a reference.
     """
 
-    @door(U=ROWS, dt=POSITIVE, K=optional(GAINS), start=REAL)
+    @arguments(U=ROWS, dt=POSITIVE, K=optional(GAINS), start=REAL)
     def __init__(
         self,
         U: Any,

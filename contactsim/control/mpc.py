@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..common.arguments import COUNT, POSITIVE, Kind, arguments, either
 from ..common.arrays import Array
-from ..common.doors import COUNT, POSITIVE, Kind, door, either
 from ..contact.modes import Mode
 from ..contact_dynamics.contact_rows import closed_terms
 from ..contact_dynamics.contact_system import ContactSystem, State
@@ -71,7 +71,7 @@ class MPC(HeldInputs):
         InputError: an argument does not fit.
     """
 
-    @door(**OPTIMAL, horizon=HORIZON)
+    @arguments(**OPTIMAL, horizon=HORIZON)
     def __init__(
         self,
         system: ContactSystem,

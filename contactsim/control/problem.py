@@ -12,8 +12,8 @@ import numpy as np
 
 from ..analysis.discrete import Discrete, discrete, layout
 from ..analysis.linearization import linearize
+from ..common.arguments import COUNT, POSITIVE, custom, instance, optional
 from ..common.arrays import Array
-from ..common.doors import COUNT, POSITIVE, custom, instance, optional
 from ..common.representation import Brief
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.linearized_event import EventLinearization

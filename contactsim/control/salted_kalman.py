@@ -14,8 +14,8 @@ from ..analysis.covariance import covariance_rate
 from ..analysis.linearization import Linearization, linearize
 from ..analysis.linearized_arcs import LinearizedArc, along, linearized_arcs
 from ..analysis.matrices import Weight, symmetric, weight
+from ..common.arguments import ANY_NUMBERS, POSITIVE, REAL, arguments, function, one_of, optional
 from ..common.arrays import Array
-from ..common.doors import ANY_NUMBERS, POSITIVE, REAL, door, function, one_of, optional
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.differences import tangent_derivative
@@ -84,7 +84,7 @@ class SaltedKalman:
         Kong, Payne, Council, Johnson, The salted Kalman filter: Kalman filtering on hybrid dynamical systems, 2021.
     """
 
-    @door(t0=REAL, events=one_of("salted", "reset"), tolerances=optional(TOLERANCES), reach=POSITIVE)
+    @arguments(t0=REAL, events=one_of("salted", "reset"), tolerances=optional(TOLERANCES), reach=POSITIVE)
     def __init__(
         self,
         system: Dynamics,
@@ -135,7 +135,7 @@ class SaltedKalman:
 
     # --- predict ----------------------------------------------------------------------------------------------
 
-    @door(t=REAL)
+    @arguments(t=REAL)
     def predict(self, t: float) -> None:
         """Carry mean and covariance to the time `t` [s], through the events on the way.
 
@@ -195,7 +195,7 @@ class SaltedKalman:
 
     # --- update -----------------------------------------------------------------------------------------------
 
-    @door(z=ANY_NUMBERS, h=MEASURES, jacobian=optional(function("a function jacobian(state) -> (m, n)")))
+    @arguments(z=ANY_NUMBERS, h=MEASURES, jacobian=optional(function("a function jacobian(state) -> (m, n)")))
     def update(self, z: Any, h: Callable[[Any], Any], R: Any, jacobian: Callable[[Any], Any] | None = None) -> Update:
         """Take a measurement z = h(state) + noise at the present time into account.
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
+from ..common.arguments import NAME, NUMBERS, arguments, custom, several
 from ..common.arrays import Array
-from ..common.doors import NAME, NUMBERS, custom, door, several
 from ..common.lazy import lazy
 from ..common.representation import Brief, counted, span
 from ..common.threads import one_thread
@@ -341,7 +341,7 @@ class RunDerivative:
         grid = [float(t) for t in times]
         return [self.matrix(a, b) for a, b in pairwise(grid)]
 
-    @door(name=custom("a name of a parameter, such as 'gravity'", NAME.take))
+    @arguments(name=custom("a name of a parameter, such as 'gravity'", NAME.take))
     def parameter(self, name: str) -> Array:
         """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
 
@@ -356,7 +356,7 @@ class RunDerivative:
         self._tell_of((name,))
         return self._by_parameters((name,)).apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
 
-    @door(names=several(NAME, words="names of parameters, such as ['gravity']"))
+    @arguments(names=several(NAME, words="names of parameters, such as ['gravity']"))
     def parameters(self, names: Sequence[str], times: Any = None) -> Array:
         """D x(t) / D p (T, n, p) of parameters by name, all in one pass along the run.
 

@@ -17,8 +17,8 @@ from math import factorial
 
 import numpy as np
 
+from ..common.arguments import ANY_NUMBERS, arguments, function
 from ..common.arrays import Array
-from ..common.doors import ANY_NUMBERS, door, function
 from ..errors import InputError, TransversalityError
 from .zero import GRAZING
 
@@ -81,7 +81,7 @@ def saltation_of(F_pre: Array, F_post: Array, DxR: Array, Dxg: Array, DtR: Array
     return np.asarray(DxR + np.outer((F_post - DxR @ F_pre - DtR) / rate, Dxg))
 
 
-@door(field=FIELD)
+@arguments(field=FIELD)
 def bouligand(dx: Array, normals: Array, field: Field) -> Array:
     """B-derivative through n surfaces that meet in a point, in the directions `dx`.
 
@@ -114,7 +114,7 @@ def bouligand(dx: Array, normals: Array, field: Field) -> Array:
     return after.reshape(dx.shape)
 
 
-@door(field=FIELD)
+@arguments(field=FIELD)
 def bouligand_pieces(normals: Array, field: Field) -> dict[Order, Array]:
     """The matrices of the B-derivative, one for each order in which n surfaces are crossed.
 

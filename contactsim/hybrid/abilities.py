@@ -11,8 +11,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from ..common.arguments import NUMBERS
 from ..common.arrays import Array
-from ..common.doors import NUMBERS
 from ..common.lazy import lazy
 from ..common.representation import Brief
 from ..errors import InputError

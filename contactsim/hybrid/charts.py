@@ -12,8 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from ..common import registry
-from ..common.arrays import Array
-from ..common.doors import (
+from ..common.arguments import (
     ANY_NUMBERS,
     FLAG,
     NAME,
@@ -21,12 +20,13 @@ from ..common.doors import (
     NUMBERS,
     POSITIVE,
     REAL,
+    arguments,
     custom,
-    door,
     function,
     one_of,
     optional,
 )
+from ..common.arrays import Array
 from ..common.schemas import validated
 from ..errors import CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
@@ -63,7 +63,7 @@ def _key(given: Any) -> Hashable:
     return given
 
 
-@door(
+@arguments(
     name=custom("a name, as a string or what else can be a key", _key),
     function=function("a function (t, x) -> number"),
     target=REAL,
@@ -349,7 +349,7 @@ def _varied(model: Model, name: str, value: Any) -> Model:
     return type(model)(**(model.parameters.model_dump() | {name: value}))
 
 
-@door(name=NAME)
+@arguments(name=NAME)
 def load_model(name: str, **parameters: Any) -> Model:
     """A model of the entry-point group `contactsim.models` by name, with parameters by name.
 
@@ -372,7 +372,7 @@ def model_class(name: str) -> type[Model]:
     return found
 
 
-@door(t=REAL, x=NUMBERS, limit=POSITIVE)
+@arguments(t=REAL, x=NUMBERS, limit=POSITIVE)
 def check_jacobians(
     system: Dynamics, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
 ) -> dict[str, float]:

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..common.arguments import FLAG, NAME, arguments
 from ..common.arrays import Array
-from ..common.doors import FLAG, NAME, door
 from ..common.representation import Brief
 from ..errors import InputError, SimulationError
 from .chart_path import ChartPath
 from .course import Course, Passed
 
 
-@door(reason=NAME, fatal=FLAG)
+@arguments(reason=NAME, fatal=FLAG)
 @dataclass(frozen=True)
 class Finding:
     """A fault of a state, found by a flow.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from ..common.arguments import INDEX, arguments
 from ..common.arrays import Array
-from ..common.doors import INDEX, door
 
 
 class Manifold(ABC):
@@ -41,7 +41,7 @@ class Manifold(ABC):
 class Euclidean(Manifold):
     """R^n: points and tangent vectors are plain arrays."""
 
-    @door(dim=INDEX)
+    @arguments(dim=INDEX)
     def __init__(self, dim: int) -> None:
         self.size = self.dim = dim
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..common.arguments import COUNT, FLAG, NAME, POSITIVE, REAL, arguments, either, function, one_of, optional, tuples
 from ..common.arrays import Array
-from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, either, function, one_of, optional, tuples
 from ..common.representation import several
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
@@ -80,7 +80,7 @@ class Simulation:
     _stepper: Stepper
     _watch: Watch
 
-    @door(
+    @arguments(
         t0=REAL,
         **OPTIONS,
     )
@@ -204,7 +204,7 @@ class Simulation:
         """Field evaluations made so far."""
         return self._evaluations + self._stepper.evaluations
 
-    @door(t=REAL)
+    @arguments(t=REAL)
     def arc_at(self, t: float) -> Arc:
         """The step computed so far that holds `t` [s] (at an event the one after it), as an arc of its own.
 
@@ -230,7 +230,7 @@ class Simulation:
 
     # --- what a user does -------------------------------------------------------------------------------------
 
-    @door(duration=POSITIVE)
+    @arguments(duration=POSITIVE)
     def advance(self, duration: float, progress: Progress | None = None) -> Any:
         """Go on for `duration` seconds, exactly; returns the state there.
 
@@ -238,7 +238,7 @@ class Simulation:
         """
         return self.advance_to(self.t + duration, progress)
 
-    @door(dt=POSITIVE)
+    @arguments(dt=POSITIVE)
     def step(self, action: Any, dt: float) -> Any:
         """Go on for `dt` seconds, exactly, under inputs that are held; returns the state there.
 
@@ -274,7 +274,7 @@ class Simulation:
         vars(self).update(vars(fresh))
         return self.state
 
-    @door(t=REAL, progress=optional(PROGRESS))
+    @arguments(t=REAL, progress=optional(PROGRESS))
     def advance_to(self, t: float, progress: Progress | None = None) -> Any:
         """Go on until the time `t`, exactly."""
         self._go_on(t, progress)
@@ -377,7 +377,7 @@ class Simulation:
             accumulation=self._settings.accumulation,
         )
 
-    @door(name=NAME, value=REAL)
+    @arguments(name=NAME, value=REAL)
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system from now on; the contacts are sorted out again at once.
 
@@ -386,7 +386,7 @@ class Simulation:
         """
         self._replace_system(self.system.with_parameter(name, value))
 
-    @door(frame=NAME, duration=POSITIVE)
+    @arguments(frame=NAME, duration=POSITIVE)
     def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0), alone: bool = False) -> None:
         """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s].
 
@@ -671,7 +671,7 @@ def _demand_carried_out(tolerances: Tolerances, system: Any) -> None:
             )
 
 
-@door(progress=either(FLAG, PROGRESS), **OPTIONS)
+@arguments(progress=either(FLAG, PROGRESS), **OPTIONS)
 def simulate(
     system: Dynamics,
     state: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ..common.doors import LENGTH_OF_TIME, POSITIVE, instance, number
+from ..common.arguments import LENGTH_OF_TIME, POSITIVE, instance, number
 
 LARGEST = 1e-2  # relative error of a step, above which no digit of a run is right
 KINDS = {"max_step": LENGTH_OF_TIME, "rtol": number(f"a positive number, at most {LARGEST}", gt=0.0, le=LARGEST)}

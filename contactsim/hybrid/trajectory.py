@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from ..common import registry
+from ..common.arguments import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, arguments, custom, numbers, one_of, several
 from ..common.arrays import Array
-from ..common.doors import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, custom, door, numbers, one_of, several
 from ..common.representation import brief, counted, span
 from ..common.representation import several as first_of
 from ..errors import CheckError, InputError
@@ -166,7 +166,7 @@ class Arc:
         starts = [segment.t0 for segment in self.segments]
         return self.segments[max(bisect_right(starts, t) - 1, 0)](t)
 
-    @door(before=NOT_NEGATIVE, after=NOT_NEGATIVE)
+    @arguments(before=NOT_NEGATIVE, after=NOT_NEGATIVE)
     def extended(self, before: float = 0.0, after: float = 0.0) -> Arc:
         """The arc with its motion continued past its ends, as if the events there were not met.
 
@@ -318,7 +318,7 @@ class Trajectory:
         last, step = self.arcs[-1], self.arcs[-1].segments[-1]
         return last.event.x_post if last.event else step(step.t1)
 
-    @door(t=custom("one finite number; for several times there is traj.sample(times)", REAL.take), side=SIDE)
+    @arguments(t=custom("one finite number; for several times there is traj.sample(times)", REAL.take), side=SIDE)
     def arc_at(self, t: float, side: str = "+") -> Arc:
         """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
 
@@ -339,7 +339,7 @@ class Trajectory:
             return self.sample(t, side).state
         return self.system.state(self.arc_at(t, side)(t))  # type: ignore[arg-type]
 
-    @door(times=TIMES, side=SIDES, frames=several(NAME, "a list of names of frames"))
+    @arguments(times=TIMES, side=SIDES, frames=several(NAME, "a list of names of frames"))
     def sample(self, times: ArrayLike, side: str = "+", frames: Sequence[str] = ()) -> Samples:
         """The run at times (T,) [s] as arrays: states, modes, forces, and poses of `frames` by their names.
 
@@ -428,7 +428,7 @@ class Trajectory:
             raise InputError(f"{type(self.system).__name__} {otherwise}")
         return value
 
-    @door(raise_errors=FLAG)
+    @arguments(raise_errors=FLAG)
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:
         """Residuals of every law along the run: {law: largest violation}.
 

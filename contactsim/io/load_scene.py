@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..common import registry
-from ..common.doors import PATH, TEXT, custom, door, several
+from ..common.arguments import PATH, TEXT, arguments, custom, several
 from ..common.schemas import unknown_robot
 from ..errors import InputError
 from ..multibody.catalogue import robot_entries, robot_entry
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROBOT_FILES = (".urdf", ".xml", ".mjcf")
 
 
-@door(
+@arguments(
     source=custom("the name of a robot or model, or the path of a file", PATH.take),
     settings=several(TEXT, 'a list of settings "KEY=VALUE"'),
 )

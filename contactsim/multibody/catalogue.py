@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..common import registry
-from ..common.doors import NAME, custom, door
+from ..common.arguments import NAME, arguments, custom
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -37,7 +37,7 @@ def _asked(question: Callable[[Any], Any]) -> Iterator[Any]:
             yield answer
 
 
-@door(name=custom("the name of a robot, `contactsim robots` lists them", NAME.take))
+@arguments(name=custom("the name of a robot, `contactsim robots` lists them", NAME.take))
 def load_robot(name: str) -> Robot:
     """A robot by the name of a catalogue.
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from ..common.arguments import numbers
 from ..common.arrays import Array
-from ..common.doors import numbers
 from ..hybrid.manifold import Manifold
 from .zero import SMALL_ANGLE
 

@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..common.arguments import (
+    NAME,
+    NOT_NEGATIVE,
+    POSITIVE,
+    REAL,
+    SHARE,
+    TEXT,
+    TRIPLE,
+    arguments,
+    either,
+    optional,
+    tuples,
+)
 from ..common.arrays import Array
-from ..common.doors import NAME, NOT_NEGATIVE, POSITIVE, REAL, SHARE, TEXT, TRIPLE, door, either, optional, tuples
 from ..errors import InputError
 from .mechanism import MARGIN, check_static, kinetic_of
 from .zero import UNIT
@@ -33,7 +45,7 @@ ARGUMENTS = {
 }
 
 
-@door(**ARGUMENTS)
+@arguments(**ARGUMENTS)
 @dataclass(frozen=True)
 class ContactPoint:
     """A point (or small sphere) of a robot that can touch the ground.
@@ -94,7 +106,7 @@ class ContactPoint:
         return Point(np.array(self.offset), self.radius)
 
 
-@door(**ARGUMENTS, axis=TRIPLE, rim=POSITIVE, angle=optional(REAL))
+@arguments(**ARGUMENTS, axis=TRIPLE, rim=POSITIVE, angle=optional(REAL))
 @dataclass(frozen=True)
 class ContactRim(ContactPoint):
     """The rim of a disc, wheel or cylinder of a robot: while it is tilted it touches the ground with its lowest point.
@@ -140,7 +152,7 @@ class ContactRim(ContactPoint):
         return Point(np.array(self.offset) + self.rim * arm, self.radius)
 
 
-@door(**ARGUMENTS, radii=TRIPLE, quaternion=tuples(4))
+@arguments(**ARGUMENTS, radii=TRIPLE, quaternion=tuples(4))
 @dataclass(frozen=True)
 class ContactEllipsoid(ContactPoint):
     """An ellipsoid of a robot that can touch the ground with its lowest point.

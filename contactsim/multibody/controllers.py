@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..common.arguments import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, arguments, custom, function, optional, real_array
 from ..common.arrays import Array
-from ..common.doors import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, custom, door, function, optional, real_array
 from ..common.user_calls import UserCall, answer, reads, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
@@ -284,7 +284,7 @@ class PD(Controller):
         InputError: an argument does not fit the robot, or a limit is zero, or one of velocity meets no damping.
     """
 
-    @door(period=optional(POSITIVE), limits=FLAG)
+    @arguments(period=optional(POSITIVE), limits=FLAG)
     def __init__(
         self,
         robot: Any,
@@ -447,7 +447,7 @@ class PD(Controller):
 class Sampled(Controller):
     """Any function (t, q, v) -> tau held constant (zero-order hold) over each sampling period [s]."""
 
-    @door(function=function("a function (t, q, v) -> tau (nv,)"), period=POSITIVE, nv=COUNT)
+    @arguments(function=function("a function (t, q, v) -> tau (nv,)"), period=POSITIVE, nv=COUNT)
     def __init__(self, function: Callable[[float, Array, Array], Any], period: float, nv: int) -> None:
         self._function, self.period, self.memory = function, period, nv
 

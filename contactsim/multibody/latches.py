@@ -13,14 +13,13 @@ from typing import Any, cast
 import numpy as np
 import pinocchio as pin
 
-from ..common.arrays import Array
-from ..common.doors import (
+from ..common.arguments import (
     FLAG,
     POSITIVE,
     REAL,
     TEXT,
     TRIPLE,
-    door,
+    arguments,
     either,
     function,
     instance,
@@ -29,6 +28,7 @@ from ..common.doors import (
     several,
     whole,
 )
+from ..common.arrays import Array
 from ..errors import InputError
 from .forest import data_of
 from .loops import POINTS, JointCoupling, Loop, LoopClosure
@@ -38,7 +38,7 @@ Guard = Callable[[float, Array, Array], float]
 GUARD = function("a function (t, q, v) -> value")
 
 
-@door(
+@arguments(
     joint=TEXT,
     value=REAL,
     frame_a=TEXT,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from ..common.arguments import NAME, REAL, TEXT, TRIPLE, arguments, instance, one_of, several
 from ..common.arrays import Array
-from ..common.doors import NAME, REAL, TEXT, TRIPLE, door, instance, one_of, several
 from ..errors import InputError
 
 Triple = tuple[float, float, float]
@@ -27,7 +27,7 @@ POINTS = {
 WORLD = "universe"  # pinocchio's name of the frame that does not move
 
 
-@door(
+@arguments(
     frame_a=NAME,
     frame_b=NAME,
     offset_a=TRIPLE,
@@ -72,7 +72,7 @@ class LoopClosure:
         return [place.act(np.array(point)) for point in POINTS[self.kind]]
 
 
-@door(
+@arguments(
     joints=several(NAME, "a list of names of joints"),
     factors=several(REAL, "a list of finite numbers"),
     value=REAL,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from ..common.arguments import function
 from ..common.arrays import Array
-from ..common.doors import function
 from ..contact.modes import SystemMode
 from ..errors import InputError
 from ..hybrid.differences import derivative, tangent_derivative

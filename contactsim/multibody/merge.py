@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pinocchio as pin
 
+from ..common.arguments import VECTOR, either, instance, one_of, optional, several
 from ..common.arrays import Array
-from ..common.doors import VECTOR, either, instance, one_of, optional, several
 from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from ..common.arguments import FAR as HUGE
 from ..common.arrays import Array
-from ..common.doors import FAR as HUGE
 from ..errors import InputError
 from .zero import FAR, INDEFINITE
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import FLAG, INDEX, POSITIVE, REAL, arguments, custom, function, numbers, optional, real_array
 from ..common.arrays import Array
-from ..common.doors import FLAG, INDEX, POSITIVE, REAL, custom, door, function, numbers, optional, real_array
 from ..errors import InputError
 
 Reference = Callable[[float], tuple[Array, Array, Array]]
@@ -82,7 +82,7 @@ class PiecewiseReference:
         return values[:nq], speed if inside == t else np.zeros(nv), values[nq + nv :]
 
     @classmethod
-    @door(reference=function("a function t -> (q_ref, v_ref, tau_ff)"), repeat=optional(REAL), accuracy=POSITIVE)
+    @arguments(reference=function("a function t -> (q_ref, v_ref, tau_ff)"), repeat=optional(REAL), accuracy=POSITIVE)
     def fit(
         cls, reference: Reference, breaks: Sequence[float], repeat: float | None = None, accuracy: float = 1e-12
     ) -> PiecewiseReference:
@@ -109,7 +109,7 @@ class PiecewiseReference:
         return cls(np.array(knots), np.array(pieces), len(reference(times[0])[0]), first)
 
     @classmethod
-    @door(repeat=FLAG)
+    @arguments(repeat=FLAG)
     def through(cls, robot: Any, times: Sequence[float], q: Any, repeat: bool = False) -> PiecewiseReference:
         """The cubic spline of the joints through configurations, at rest at its ends or periodic, without torque.
 

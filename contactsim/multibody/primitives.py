@@ -11,7 +11,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from ..common.doors import NAME, POSITIVE, door, tuples
+from ..common.arguments import NAME, POSITIVE, arguments, tuples
 from ..errors import InputError
 from .contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from .mechanism import COEFFICIENTS
@@ -83,7 +83,7 @@ class SingleBodies(RobotModel):
     """Robots of one body each, by its shape; `Robot` has these functions."""
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def sphere(
         cls,
         mass: float,
@@ -112,7 +112,7 @@ class SingleBodies(RobotModel):
         return cls._of_shape(name, root, own, PrimitiveGeometry((radius,)), contacts)
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def box(
         cls, mass: float, size: Sequence[float], name: str = "box", root: Any = "free_flyer", **coefficients: Any
     ) -> Self:
@@ -138,7 +138,7 @@ class SingleBodies(RobotModel):
         return cls._of_shape(name, root, inertia, PrimitiveGeometry((x, y, z)), contacts)
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def hull(
         cls,
         mass: float,
@@ -175,7 +175,7 @@ class SingleBodies(RobotModel):
         return cls._of_shape(name, root, inertia, PrimitiveGeometry((), vertices=points), contacts, shape)
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def capsule(
         cls,
         mass: float,
@@ -208,7 +208,7 @@ class SingleBodies(RobotModel):
         return cls._of_shape(name, root, _inertia(mass, across, across, along), geometry, contacts)
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def cylinder(
         cls,
         mass: float,
@@ -240,7 +240,7 @@ class SingleBodies(RobotModel):
         return cls._of_shape(name, root, inertia, geometry, contacts)
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def cone(
         cls,
         mass: float,
@@ -274,7 +274,7 @@ class SingleBodies(RobotModel):
         return cls._of_shape(name, root, inertia, geometry, [rim, tip, *standing_points(rim)])
 
     @classmethod
-    @door(name=NAME)
+    @arguments(name=NAME)
     def ellipsoid(
         cls, mass: float, radii: Sequence[float], name: str = "ellipsoid", root: Any = "free_flyer", **coefficients: Any
     ) -> Self:

@@ -12,15 +12,14 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
-from ..common.arrays import Array
-from ..common.doors import (
+from ..common.arguments import (
     FLAG,
     NAME,
     NOT_NEGATIVE,
     PATH,
     POSITIVE,
+    arguments,
     custom,
-    door,
     instance,
     one_of,
     optional,
@@ -28,6 +27,7 @@ from ..common.doors import (
     several,
     whole,
 )
+from ..common.arrays import Array
 from ..errors import InputError
 from .contact_point import ContactPoint
 from .geometry.pairs import CYLINDER_SIDES, HULL_CORNERS, ContactPair
@@ -81,7 +81,7 @@ class Robot(SingleBodies):
     # --- where robots come from -------------------------------------------------------------------------------
 
     @classmethod
-    @door(path=SOURCE, package_dirs=optional(several(PATH, "a list of folders")), self_contacts=FLAG)
+    @arguments(path=SOURCE, package_dirs=optional(several(PATH, "a list of folders")), self_contacts=FLAG)
     def from_urdf(
         cls,
         path: str | Path | IO[Any],
@@ -137,7 +137,7 @@ class Robot(SingleBodies):
         return with_self_contacts(robot)
 
     @classmethod
-    @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")), self_contacts=FLAG)
+    @arguments(path=PATH, package_dirs=optional(several(PATH, "a list of folders")), self_contacts=FLAG)
     def from_mjcf(
         cls,
         path: str | Path,
@@ -183,7 +183,7 @@ class Robot(SingleBodies):
         return robot._with(pairs=paired(robot, found.meetings)) if found.meetings else robot
 
     @staticmethod
-    @door(
+    @arguments(
         robots=several(instance(RobotModel, "a Robot"), "a list of Robot"),
         names=optional(several(NAME, "a list of names")),
         hull_corners=whole("a whole number, at least 4", ge=4),
@@ -283,7 +283,7 @@ class Robot(SingleBodies):
 
     # --- copies -----------------------------------------------------------------------------------------------
 
-    @door(pairs=several(instance(ContactPair, "a ContactPair"), "a list of ContactPair"))
+    @arguments(pairs=several(instance(ContactPair, "a ContactPair"), "a list of ContactPair"))
     def with_pairs(self, pairs: Sequence[ContactPair]) -> Robot:
         """A copy with other contacts between its bodies; a pair of parts stands for all their points and solids.
 
@@ -302,14 +302,14 @@ class Robot(SingleBodies):
         """
         return self._with(contacts=self._checked_points(contacts))
 
-    @door(armature=NOT_NEGATIVE)
+    @arguments(armature=NOT_NEGATIVE)
     def with_armature(self, armature: float) -> Robot:
         """A copy whose actuated joints carry a rotor inertia, reflected through the gear [kg m^2, kg]."""
         model = pin.Model(self.model)
         model.armature = np.where(self.actuated, armature, self.model.armature)
         return self._with(model=model)
 
-    @door(kp=GAINS, kd=GAINS)
+    @arguments(kp=GAINS, kd=GAINS)
     def with_servos(self, kp: Any, kd: Any) -> Robot:
         """A copy whose actuated joints are driven by position servos, tau = kp (u - q) - kd v.
 
@@ -329,7 +329,7 @@ class Robot(SingleBodies):
 
         return self._with(actuators=servos(self, kp, kd))
 
-    @door(body=NAME, kind=one_of("mass", "inertia_scale"))
+    @arguments(body=NAME, kind=one_of("mass", "inertia_scale"))
     def with_body_parameter(self, body: str, kind: str, value: float) -> Robot:
         """A copy with another "mass" [kg] or "inertia_scale" of a body.
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 import pinocchio as pin
 
+from ..common.arguments import NAME, TEXT, VECTOR, arguments, instance, numbers, one_of, several
 from ..common.arrays import Array
-from ..common.doors import NAME, TEXT, VECTOR, door, instance, numbers, one_of, several
 from ..errors import InputError
 from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
@@ -45,7 +45,7 @@ MODEL = instance(pin.Model, "a pinocchio model, or use Robot.from_urdf for files
 class RobotModel:
     """The data of a `Robot`, which says what they are; they stay as they are, and `Robot` changes them in copies."""
 
-    @door(model=MODEL, name=TEXT)
+    @arguments(model=MODEL, name=TEXT)
     def __init__(
         self,
         model: Any,
@@ -239,7 +239,7 @@ class RobotModel:
             found[k, 2] -= point.radius
         return found
 
-    @door(point=VECTOR)
+    @arguments(point=VECTOR)
     def point_position(self, frame: str, q: Array, point: Any = (0.0, 0.0, 0.0)) -> Array:
         """World position (3,) [m] of a `point` (3,) [m] of a frame.
 
@@ -270,7 +270,7 @@ class RobotModel:
                 found.setdefault(int(frame.parentJoint), frame.name)
         return {found.get(k, self.model.names[k]): k for k in range(1, self.model.njoints)}
 
-    @door(body=NAME, kind=one_of("mass", "inertia_scale"))
+    @arguments(body=NAME, kind=one_of("mass", "inertia_scale"))
     def body_parameter(self, body: str, kind: str) -> float:
         """Mass [kg] of a body, or the factor "inertia_scale" on its rotational inertia, 1 for the robot as it was made.
 
@@ -290,7 +290,7 @@ class RobotModel:
         known = ", ".join(self.bodies) or "none"
         raise InputError(f"robot '{self.name}' has no moving body '{name}'; there are {known}")
 
-    @door(name=NAME)
+    @arguments(name=NAME)
     def frame_id(self, name: str) -> int:
         """Pinocchio's index of a frame.
 
@@ -310,7 +310,7 @@ class RobotModel:
         found: dict[str, int] = self.known[FRAMES]
         return found
 
-    @door(name=NAME)
+    @arguments(name=NAME)
     def joint_index(self, name: str) -> int:
         """First velocity index of a joint.
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import COUNT, NOT_NEGATIVE, SHARE, TEXT, arguments, function, instance, optional, several
 from ..common.arrays import Array
-from ..common.doors import COUNT, NOT_NEGATIVE, SHARE, TEXT, door, function, instance, optional, several
 from ..common.user_calls import UserCall, answer, margin, reads, real
 from ..errors import InputError
 from ..hybrid.differences import derivative
@@ -20,7 +20,7 @@ from .zero import SYMMETRIC
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 
 
-@door(
+@arguments(
     gap=function("a function (t, q) -> distance"),
     normal=function("a function (t, q) -> its gradient (n,)"),
     tangent=optional(function("a function (t, q) -> W_t (d_t, n)")),
@@ -74,7 +74,7 @@ class Mechanism(ContactMechanism):
         potential: q -> potential energy [J], for the energy balance; None: the balance is of kinetic energy and work.
     """
 
-    @door(
+    @arguments(
         n=COUNT,
         mass=function("a function q -> M (n, n)"),
         force=function("a function (t, q, v) -> f (n,)"),
@@ -140,13 +140,11 @@ class Mechanism(ContactMechanism):
         """Distances (nc,) by the given functions."""
         return np.array([self._gap(i, t, q) for i in range(len(self.contacts))])
 
-    def _ask(
-        self, whom: str, function: Callable[..., Any], arguments: tuple, shape: tuple[int, ...], t: float
-    ) -> Array:
-        """Value of one of the given functions, checked; `arguments` end with the state it is asked at."""
+    def _ask(self, whom: str, function: Callable[..., Any], at: tuple, shape: tuple[int, ...], t: float) -> Array:
+        """Value of one of the given functions, checked; `at`, its arguments, ends with the state."""
         with UserCall("the mechanism's function", whom, t):
-            given = function(*arguments)
-        return answer("the mechanism's function", whom, "an array", given, shape, t, arguments[-1])
+            given = function(*at)
+        return answer("the mechanism's function", whom, "an array", given, shape, t, at[-1])
 
     def _gap(self, i: int, t: float, q: Array) -> float:
         return float(self._ask(f"gap of {self.names[i]}", self.contacts[i].gap, (t, q), (), t))

@@ -11,8 +11,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from ..common.arguments import NOT_NEGATIVE, POSITIVE, TEXT, arguments, numbers, several
 from ..common.arrays import Array
-from ..common.doors import NOT_NEGATIVE, POSITIVE, TEXT, door, numbers, several
 from ..contact_dynamics import is_contact_system
 from ..contact_dynamics.contact_system import ContactSystem
 from ..contact_dynamics.placement import lifting
@@ -66,7 +66,7 @@ class ContactEnv(gymnasium.Env[Array, Array]):
         "render_fps": 50,
     }
 
-    @door(dt=POSITIVE, noise=NOT_NEGATIVE, settings=several(TEXT, 'a list of settings "KEY=VALUE"'))
+    @arguments(dt=POSITIVE, noise=NOT_NEGATIVE, settings=several(TEXT, 'a list of settings "KEY=VALUE"'))
     def __init__(
         self,
         scene: Any = "hexapod",

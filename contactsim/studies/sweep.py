@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..common.doors import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, door, one_of, optional, several
+from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional, several
 from ..common.terminal import counting
 from .cluster import Dispatcher, client_of
 from .plan import SAMPLERS, plan
@@ -22,7 +22,7 @@ PERIOD = 1.0  # s, between writes
 MANY = 2000  # results that are written at once, at the latest
 
 
-@door(
+@arguments(
     out=PATH,
     scheduler=optional(TEXT),
     samples=optional(COUNT),

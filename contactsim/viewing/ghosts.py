@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..analysis.spread import carried
+from ..common.arguments import arguments, numbers
 from ..common.arrays import Array
-from ..common.doors import door, numbers
 from ..derivatives.run_derivative import RunDerivative
 from ..hybrid.trajectory import Trajectory
 
@@ -35,7 +35,7 @@ class Neighbour:
         return self.system.state(self.x[max(int(np.searchsorted(self.t, t, side="right")) - 1, 0)])
 
 
-@door(dx=numbers(None, words="a vector (n,) in tangent coordinates"))
+@arguments(dx=numbers(None, words="a vector (n,) in tangent coordinates"))
 def neighbour(lin: RunDerivative, dx: Any, corrected: bool = True) -> Neighbour:
     """The run from the start x0 + dx, to first order through the events.
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 
+from ..common.arguments import FLAG, LENGTH_OF_TIME, TEXT, arguments, function, instance
 from ..common.arrays import Array
-from ..common.doors import FLAG, LENGTH_OF_TIME, TEXT, door, function, instance
 from ..common.representation import Brief
 from ..common.terminal import interruptible
 from ..errors import ContactSimError, InputError
@@ -181,7 +181,7 @@ class Playback:
         after_step: called by the running thread with the time [s] after each step.
     """
 
-    @door(
+    @arguments(
         simulation=instance(Simulation, "a Simulation"),
         end=LENGTH_OF_TIME,
         speed=LENGTH_OF_TIME,

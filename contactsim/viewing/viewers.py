@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common import registry
-from ..common.doors import NAME, PATH, custom, door
+from ..common.arguments import NAME, PATH, arguments, custom
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 from .curves import curves
@@ -29,7 +29,7 @@ def _written(given: Any) -> Any:
 WRITTEN = custom("the path of a file, which is no folder", _written)
 
 
-@door(viewer=NAME)
+@arguments(viewer=NAME)
 def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Any:
     """Show a run, or run a system while it is shown, in the browser until Ctrl-C; in a notebook in its cell, at once.
 
@@ -103,21 +103,21 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
     return trajectory
 
 
-@door(path=WRITTEN, viewer=NAME)
+@arguments(path=WRITTEN, viewer=NAME)
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a run as one offline page; returns its path."""
     shown = registry.load("viewers", viewer)()
     return shown.export_html(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
-@door(path=WRITTEN, viewer=NAME)
+@arguments(path=WRITTEN, viewer=NAME)
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
     shown = registry.load("viewers", viewer)()
     return shown.export_png(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
-@door(path=WRITTEN, viewer=NAME)
+@arguments(path=WRITTEN, viewer=NAME)
 def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a film of a run; returns its path.
 

@@ -13,7 +13,7 @@ import pytest
 from malformed import GROUPS, fault
 
 import contactsim as cs
-from contactsim.common.doors import COUNT, FLAG, NUMBERS, POSITIVE, REAL, Kind, door, optional, real_array
+from contactsim.common.arguments import COUNT, FLAG, NUMBERS, POSITIVE, REAL, Kind, arguments, optional, real_array
 
 CALLS = {f"{group}: {call.name}": call for group, made in GROUPS.items() for call in made()}
 
@@ -76,8 +76,8 @@ def odd(rng: np.random.Generator) -> object:
     return choices[rng.integers(len(choices))]
 
 
-# --- the door itself --------------------------------------------------------------------------------------------------
-@door(t=REAL, n=optional(COUNT))
+# --- the decorator itself ---------------------------------------------------------------------------------------------
+@arguments(t=REAL, n=optional(COUNT))
 def asked(t: float, n: int | None = None, *rest: int) -> tuple:
     """Told as it is used."""
     return t, n, rest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...common.arguments import NAME, NOT_NEGATIVE, SHARE, arguments, optional
 from ...common.arrays import Array
-from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
 from ..mechanism import MARGIN, check_static
 
 HULL_CORNERS = 24  # of the hull of a mesh, unless another number is asked for
@@ -14,7 +14,7 @@ CYLINDER_SIDES = 12  # points of a rim on which an end of a cylinder or cone sta
 EDGES = "/edges"  # behind the name of a solid: all its edges, against those of another one
 
 
-@door(
+@arguments(
     first=NAME,
     second=NAME,
     friction=optional(NOT_NEGATIVE),

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
-from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples, whole
+from ...common.arguments import (
+    NAME,
+    NOT_NEGATIVE,
+    SHARE,
+    TEXT,
+    TRIPLE,
+    arguments,
+    one_of,
+    optional,
+    several,
+    tuples,
+    whole,
+)
 from ...errors import InputError
 from .closest_points.features import Ellipsoid, Feature, Plane, Point
 from .pairs import CYLINDER_SIDES
@@ -37,7 +49,7 @@ FACETED = ("cylinder", "cone")  # round shapes whose flat ends stand on the corn
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
-@door(
+@arguments(
     frame=NAME,
     kind=one_of(*SHAPES),
     size=tuples(None),

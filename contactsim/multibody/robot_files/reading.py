@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pinocchio as pin
 
-from ...common.doors import PATH, custom, either, one_of
+from ...common.arguments import PATH, custom, either, one_of
 from ...errors import InputError
 from ..contact_point import ContactPoint
 from ..model_checks import link_frame

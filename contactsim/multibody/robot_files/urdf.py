@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pinocchio as pin
 
-from ...common.doors import PATH, custom
+from ...common.arguments import PATH, custom
 from ...errors import InputError
 from ..loops import JointCoupling
 from .reading import FOOT, existing, root_joint

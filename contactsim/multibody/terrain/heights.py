@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
-from ...common.doors import door, function, number, numbers, optional
+from ...common.arguments import arguments, function, number, numbers, optional
 from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError
 from ..zero import AGREES
@@ -216,7 +216,7 @@ class Function(Hills):
 
     STEPS = (1e-3, 3e-3, 1e-2)  # of first, second and third differences [m, s]
 
-    @door(
+    @arguments(
         height=function("a function (t, x, y) -> height"),
         gradient=optional(function("a function (t, x, y) -> (2,) or (3,) numbers")),
         hessian=optional(function("a function (t, x, y) -> (2, 2) or (3, 3) numbers")),

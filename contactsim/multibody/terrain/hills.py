@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.doors import FLAG, NOT_NEGATIVE, door
+from ...common.arguments import FLAG, NOT_NEGATIVE, arguments
 from ...errors import InputError, SingularError
 from ..zero import ASIDE, FOUND, RELATIVE
 from .plain_hills import PlainHills, PlainSinusoid, PlainSpline
@@ -51,7 +51,7 @@ class Hills(Terrain):
         moving: whether the height depends on time.
     """
 
-    @door(curvature=NOT_NEGATIVE, moving=FLAG)
+    @arguments(curvature=NOT_NEGATIVE, moving=FLAG)
     def __init__(self, curvature: float, velocity: tuple[float, float] = (0.0, 0.0), moving: bool = False) -> None:
         self._drift = np.concatenate([[1.0], finite("the velocity of the ground", velocity, (2,))])
         self.curvature, self.moving = float(curvature), moving

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.doors import REAL, TRIPLE, door, either, function, instance, number, optional
+from ...common.arguments import REAL, TRIPLE, arguments, either, function, instance, number, optional
 from ...common.user_calls import UserCall, real
 from ...errors import InputError
 from ..zero import AGREES
@@ -57,7 +57,7 @@ class GroundMotion(ABC):
         raise InputError(f"the motion of the ground has no parameter '{name}'; it has none")
 
 
-@door(amplitude=TRIPLE, frequency=number("a positive number in Hz", gt=0.0), phase=REAL)
+@arguments(amplitude=TRIPLE, frequency=number("a positive number in Hz", gt=0.0), phase=REAL)
 @dataclass(frozen=True)
 class Oscillation(GroundMotion):
     """A harmonic motion, amplitude sin(2 pi frequency t + phase).
@@ -182,7 +182,7 @@ class Moving(Terrain):
 
     moving = True
 
-    @door(
+    @arguments(
         ground=instance(Terrain, "a Terrain such as Flat()"),
         motion=MOTION,
         velocity=optional(function("a function of time")),

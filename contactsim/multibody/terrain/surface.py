@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...common.arguments import REAL, arguments, number, numbers, tuples
 from ...common.arrays import Array
-from ...common.doors import REAL, door, number, numbers, tuples
 from ...errors import InputError
 from ...hybrid.differences import derivative
 from ..zero import ABYSS, DOWN, MOTION
@@ -288,7 +288,7 @@ class Slope(Plane):
         downhill: horizontal direction (2,) in which the ground falls.
     """
 
-    @door(angle=number("radians in [0, pi/2)", ge=0.0, lt=np.pi / 2), downhill=tuples(2))
+    @arguments(angle=number("radians in [0, pi/2)", ge=0.0, lt=np.pi / 2), downhill=tuples(2))
     def __init__(self, angle: float, downhill: tuple[float, float] = (1.0, 0.0)) -> None:
         length = float(np.hypot(*downhill))
         if not length > 0.0:

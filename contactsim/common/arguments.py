@@ -1,11 +1,11 @@
-"""Arguments of users, checked once where they come in: kinds of values, and the decorator `door` that demands them.
+"""Arguments that users give, checked once where they come in: kinds of values, and the decorator that demands them.
 
 A kind is a function that takes a value or raises ValueError, with the words that say what it takes. It is strict: text
 is no number, and `True` is none either. Schemas of whole tables (scenes, parameters of laws and models) are in
 `schemas` and pydantic's, which takes longer to import than a first run; here are the arguments of functions and
-constructors. A `door` names the kind of each of its arguments:
+constructors. The decorator names the kind of each:
 
-    @door(duration=POSITIVE)
+    @arguments(duration=POSITIVE)
     def advance(self, duration: float) -> Any: ...
 
 It costs some microseconds a call and stands where users call, never where the engine calls itself in a loop.
@@ -26,7 +26,7 @@ from ..errors import InputError
 
 FAR = 1e75  # numbers beyond this are nobody's: their powers overflow
 LONGEST = 60  # characters of a value that is repeated
-Door = TypeVar("Door", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -318,23 +318,23 @@ ANY_NUMBERS = numbers(words="an array of real numbers", finite=False)
 VECTOR, TRIPLE = numbers(3), tuples(3)
 
 
-# --- doors ------------------------------------------------------------------------------------------------------
+# --- the decorator -----------------------------------------------------------------------------------------------
 
 
-def door(**kinds: Kind) -> Callable[[Door], Door]:
+def arguments(**kinds: Kind) -> Callable[[Decorated], Decorated]:
     """A function, or a class by its constructor, whose arguments are of the `kinds` that are named.
 
     Arguments that are left out have their defaults, which are not looked at.
     """
 
-    def hung(of: Door) -> Door:
+    def decorated(of: Decorated) -> Decorated:
         if isinstance(of, type):
             of.__init__ = _checking(of.__init__, kinds, of.__name__)  # type: ignore[misc]
             return of
         title = of.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
         return _checking(of, kinds, title)  # type: ignore[return-value]
 
-    return hung
+    return decorated
 
 
 def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: str) -> Callable[..., Any]:
