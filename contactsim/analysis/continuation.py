@@ -15,6 +15,7 @@ from ..common.arrays import Array
 from ..common.representation import Brief
 from ..contact.modes import Mode
 from ..errors import ContactSimError, ConvergenceError, InputError
+from ..hybrid.mode_directions import space_of
 from .parameter_family import member
 from .periodic_orbit import Bordered, PeriodicOrbit
 from .shooting import Shooting, Shot
@@ -288,8 +289,7 @@ class _Branch:
         return [(Bifurcation(kind, point.value), point.orbit) for kind, point in found]
 
     def _apart(self, a: _Point, b: _Point) -> Array:
-        space = a.shooting.system.space(a.shot.mode)
-        dx = space.difference(a.shot.x, b.shot.x) if space is not None else b.shot.x - a.shot.x
+        dx = space_of(a.shooting.system, a.shot.mode, a.shot.x).difference(a.shot.x, b.shot.x)
         return np.append(dx, (b.value - a.value) / self._scale[-1])
 
     def _multipliers(self, point: _Point) -> Array:

@@ -14,6 +14,7 @@ from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, SimulationError
 from ..hybrid.integrators import method
+from ..hybrid.mode_directions import flow_at, space_of
 from ..hybrid.trajectory import Arc
 
 if TYPE_CHECKING:
@@ -40,16 +41,14 @@ class LinearizedArc(Brief):
     @property
     def dim(self) -> int:
         """Numbers of a variation on the arc."""
-        space = self.arc.system.space(self.arc.mode)
-        return space.dim if space else len(self.arc(self.arc.t0))
+        return space_of(self.arc.system, self.arc.mode, self.arc(self.arc.t0)).dim
 
     def input_matrix(self, t: float) -> Array | None:
         """D_u f (dim, nu), or None where the system has no inputs."""
         if self.variation is not None:
             return self.variation.input_matrix(t)
-        x, flow = self.arc(t), self.arc.system.flow(self.arc.mode)
-        flow = flow.rebased(t, x)
-        return flow.input_matrix(t, x)
+        x = self.arc(t)
+        return flow_at(self.arc.system, self.arc.mode, t, x).input_matrix(t, x)
 
 
 def linearized_arcs(lin: RunDerivative) -> Iterator[LinearizedArc]:

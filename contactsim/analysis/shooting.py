@@ -17,9 +17,8 @@ from ..derivatives.event_linearization import Parameters
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, ConvergenceError, InputError
 from ..hybrid.differences import map_derivative, tangent_derivative
-from ..hybrid.flow import Flow
 from ..hybrid.manifold import Euclidean, Manifold
-from ..hybrid.mode_directions import directions, on_constraints, projector
+from ..hybrid.mode_directions import directions, flow_at, on_constraints, projector, space_of
 from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
@@ -329,16 +328,12 @@ class Shooting:
         )[:, 0]
         run = self._linearize(shot.trajectory)
         by_parameter = matrix @ moved
-        by_parameter[: len(d.start)] += self._returned(shot) @ parameter_variation(run, name, end)
+        by_parameter[: len(d.start)] += self._returning(shot)[1] @ parameter_variation(run, name, end)
         by_parameter[: len(shot.residual)] += family.derivative(
             self.system, lambda other: self.of(other)._residual(shot.x, x_end, space)
         )[:, 0]
         residual = np.append(shot.residual, np.zeros(len(matrix) - len(shot.residual)))
         return Bordered(basis, moved, np.column_stack([matrix @ basis, by_period, by_parameter]), residual)
-
-    def _returned(self, shot: Shot) -> Array:
-        """Derivative (n, n) of the residual by the end of the run."""
-        return self._returning(shot)[1]
 
     def _residual(self, x: Array, x_end: Array, space: Manifold) -> Array:
         """sigma(x_end) (-) x, then the values of the section."""
@@ -403,13 +398,10 @@ class Shooting:
         return linearize(trajectory, tolerances=self._tolerances, integrator=self._integrator)
 
     def _space(self, mode: Any, x: Array) -> Manifold:
-        return self.system.space(mode) or Euclidean(len(x))
-
-    def _flow(self, mode: Any, t: float, x: Array) -> Flow:
-        return self.system.flow(mode).rebased(t, x)
+        return space_of(self.system, mode, x)
 
     def _field(self, mode: Any, t: float, x: Array) -> Array:
-        return np.asarray(self._flow(mode, t, x).field(t, x), dtype=float)
+        return np.asarray(flow_at(self.system, mode, t, x).field(t, x), dtype=float)
 
     @staticmethod
     def _at(trajectory: Trajectory, t: float) -> Array:

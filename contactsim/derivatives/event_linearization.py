@@ -21,7 +21,8 @@ from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
 from ..hybrid.event_location import Watch
 from ..hybrid.flow import Flow
-from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.manifold import Manifold
+from ..hybrid.mode_directions import flow_at, space_of
 from ..hybrid.system import CLOCK, HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import ONE_INSTANT, TINY
@@ -165,12 +166,12 @@ class Node:
     @lazy
     def flow(self) -> Flow:
         """Field and guards of the mode."""
-        return _flow(self.system, self.mode, self.t, self.x)
+        return flow_at(self.system, self.mode, self.t, self.x)
 
     @lazy
     def space(self) -> Manifold:
         """Manifold of the states in the mode."""
-        return self.system.space(self.mode) or Euclidean(len(self.x))
+        return space_of(self.system, self.mode, self.x)
 
     @lazy
     def field(self) -> Array:
@@ -212,7 +213,7 @@ class Node:
         known = self.system.guard_by_parameters(self.flow, self.t, self.x, name, names)
 
         def guard(system: HybridSystem) -> Array:
-            return np.asarray(_flow(system, self.mode, self.t, self.x).guards(self.t, self.x))[k : k + 1]
+            return np.asarray(flow_at(system, self.mode, self.t, self.x).guards(self.t, self.x))[k : k + 1]
 
         columns = [known[p] if p in known else Parameters((p,)).derivative(self.system, guard)[0, 0] for p in names]
         return np.array(columns)
@@ -440,7 +441,3 @@ class Node:
                 " states close by; it lies on the boundary between the two"
             )
         return transition.x
-
-
-def _flow(system: HybridSystem, mode: Hashable, t: float, x: Array) -> Flow:
-    return system.flow(mode).rebased(t, x)

@@ -17,8 +17,7 @@ from ..common.representation import several
 from ..common.threads import one_thread
 from ..errors import ContactSimError, InputError, NonDifferentiableError, PluginError
 from ..hybrid.differences import map_derivative
-from ..hybrid.manifold import Euclidean
-from ..hybrid.mode_directions import directions, projector
+from ..hybrid.mode_directions import directions, projector, space_of
 from ..hybrid.system import CLOCK, HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event
@@ -246,13 +245,13 @@ def _reset_derivative(event: Event) -> Array:
     """D_x R (n_post, n_pre) of one event."""
     if event.transition.derivative is not None:
         return event.transition.derivative()
-    system, after = event.system, event.x_post
+    system = event.system
 
     def reset(x: Array) -> Array:
         return system.transition(event.time, x, event.mode_pre, event.fired).x
 
-    before = system.space(event.mode_pre) or Euclidean(len(event.x_pre))
-    return map_derivative(reset, before, event.x_pre, system.space(event.mode_post) or Euclidean(len(after)))
+    before, behind = space_of(system, event.mode_pre, event.x_pre), space_of(system, event.mode_post, event.x_post)
+    return map_derivative(reset, before, event.x_pre, behind)
 
 
 # --- plugins ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
 from ..hybrid.integrators import AUTOMATIC, demand
-from ..hybrid.mode_directions import directions, projector
+from ..hybrid.mode_directions import directions, projector, space_of
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event, Trajectory
@@ -274,8 +274,7 @@ class RunDerivative:
 
     def _dim_at(self, t: float) -> int:
         arc = self.trajectory.arc_at(t)
-        space = arc.system.space(arc.mode)
-        return space.dim if space else len(arc(t))
+        return space_of(arc.system, arc.mode, arc(t)).dim
 
     def __call__(self, dx: Any, t0: float | None = None, t1: float | None = None) -> Array:
         """Directional (Bouligand) derivative: variations (n_end,) or (m, n_end) of `dx` (n_start,) or (m, n_start).

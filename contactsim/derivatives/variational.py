@@ -18,7 +18,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.interpolation import Interpolated, Series, Smooth, solve_explicit
-from ..hybrid.manifold import Euclidean
+from ..hybrid.mode_directions import flow_at, space_of
 from ..hybrid.segments import Interpolant853, chart_path
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
@@ -54,8 +54,7 @@ class ArcVariation:
         self._tolerances, self._method, self._automatic = tolerances, method(integrator), integrator == AUTOMATIC
         self._starts = [segment.t0 for segment in arc.segments]
         self.t0, self.t1 = arc.t0, arc.t1
-        first = arc.segments[0](arc.t0)
-        self.space = arc.system.space(arc.mode) or Euclidean(len(first))
+        self.space = space_of(arc.system, arc.mode, arc.segments[0](arc.t0))
         self.dim = self.space.dim + len(parameters.names)
         self._flow: Flow = arc.system.flow(arc.mode)
         self._flows: dict[int, Flow] = {}  # by segment, with the references that hold there
@@ -117,7 +116,7 @@ class ArcVariation:
         def field(system: HybridSystem) -> Array:
             kept = flows.get(id(system))
             if kept is None or kept[0] is not system:
-                kept = flows[id(system)] = system, system.flow(self.arc.mode).rebased(start.t0, start(start.t0))
+                kept = flows[id(system)] = system, flow_at(system, self.arc.mode, start.t0, start(start.t0))
             return np.array(kept[1].field(t, x), dtype=float)
 
         return Parameters((name,)).derivative(self.arc.system, field)[:, 0]

@@ -15,6 +15,7 @@ from ..common.representation import Brief
 from ..derivatives.linearized_event import EventLinearization
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import NonDifferentiableError
+from ..hybrid.mode_directions import space_of
 from .netcdf import read, texts, with_group
 
 
@@ -58,8 +59,7 @@ def _linearization(
         whole = lin.matrix()
     except NonDifferentiableError:
         end = lin.trajectory.arcs[-1]
-        space = end.system.space(end.mode)
-        whole = np.full((space.dim if space else len(lin.trajectory.final_x), lin.dim), np.nan)
+        whole = np.full((space_of(end.system, end.mode, lin.trajectory.final_x).dim, lin.dim), np.nan)
     return {
         "matrix": (("end", "start"), whole, {"long_name": "D x(end) / D x(start)"}),
         "time": ("event", np.array([event.time for event in events], dtype=float), {"units": "s"}),

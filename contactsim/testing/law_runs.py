@@ -14,6 +14,7 @@ from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Phase, SystemMode
 from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import CheckError, InputError, NonDifferentiableError
+from ..hybrid.mode_directions import flow_at
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
@@ -116,7 +117,7 @@ def _guards(runs: Runs) -> Iterator[Finding]:
     """Guards that are negative where their mode holds; contacts that never touch or never leave."""
     for name, trajectory in runs.trajectories.items():
         for arc, t, x in _states(trajectory):
-            flow = arc.system.flow(arc.mode).rebased(t, x)
+            flow = flow_at(arc.system, arc.mode, t, x)
             values = flow.guards(t, x)
             size = np.maximum(1.0, _guard_sizes(arc.system, flow, t, x))
             for guard, value in zip(flow.guard_names, values / size, strict=True):

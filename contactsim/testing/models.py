@@ -12,7 +12,8 @@ from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..errors import CheckError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, check_jacobians
-from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.manifold import Manifold
+from ..hybrid.mode_directions import space_of
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Trajectory
@@ -105,8 +106,8 @@ def _restart(run: ModelRun) -> Iterator[Finding]:
 def _derivative(run: ModelRun) -> Iterator[Finding]:
     model, trajectory = run.model, run.trajectory
     start = trajectory.arcs[0].segments[0].base
-    space = model.space(trajectory.arcs[0].mode) or Euclidean(len(start))
-    behind = model.space(trajectory.arcs[-1].mode) or Euclidean(len(trajectory.final_x))
+    space = space_of(model, trajectory.arcs[0].mode, start)
+    behind = space_of(model, trajectory.arcs[-1].mode, trajectory.final_x)
     matrix = linearize(trajectory, tolerances=TIGHT).matrix()
 
     def final(dx: Array) -> Array:
