@@ -17,8 +17,8 @@ import numpy as np
 
 from ..errors import CallbackError, ContactSimError, InputError
 from .arguments import FAR  # no state of a run is as far, but one of a trial step
+from .arrays import Array
 
-Array = np.ndarray
 ENGINE = Path(__file__).parent.parent
 PYTHON, PACKAGES = Path(os.__file__).parent, Path(np.__file__).parent.parent
 FRAMES = frozenset({"locals", "vars", "eval", "exec", "_getframe", "currentframe", "stack"})  # tell arguments unnamed
