@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from contactsim_robots import Demo, RobotEntry, biped, catalogue, hexapod
-from contactsim_robots.posture import foot_heights
+from contactsim_robots.example_data import foot_heights
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
