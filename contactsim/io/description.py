@@ -19,8 +19,9 @@ from ..contact_dynamics.engines import PYTHON
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody import terrain as grounds
-from ..multibody.controllers import PD, Controller, holds, name_of
+from ..multibody.controllers import Controller, holds, name_of
 from ..multibody.mechanism import COEFFICIENTS
+from ..multibody.pd import PD
 from ..multibody.robot import Robot
 from ..multibody.robot_files.reading import (
     GeometryFile,

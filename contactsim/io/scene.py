@@ -24,9 +24,10 @@ from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot, robot_entry
 from ..multibody.configuration_space import with_pairs
 from ..multibody.contact_point import ContactPoint
-from ..multibody.controllers import PD, Controller, Sampled, as_controller
+from ..multibody.controllers import Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
 from ..multibody.model_checks import inside
+from ..multibody.pd import PD
 from ..multibody.robot import Robot
 from ..multibody.terrain import Flat, NoGround, Slope, Terrain
 from .scene_run import SceneRun
