@@ -26,6 +26,8 @@ from .zero import SMALL_ANGLE
 Triple = tuple[float, float, float]
 
 MANY = 20  # free bodies from which on they are looked at in arrays
+# Joints with charts of their own, and their first velocity that is a rotation's.
+ROTATIONS = {"JointModelFreeFlyer": 3, "JointModelSpherical": 0, "JointModelPlanar": 2}
 CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]; exp is singular only at 2 pi
 SMALL = 0.25  # squared angle [rad^2] below which the series is taken, to rounding
 # |B_2n| / (2n)! for n = 1, 2, ...: c = sum of them times a^(2n - 2)
@@ -39,7 +41,7 @@ SLOPES = tuple(2 * n * SERIES[n] for n in range(1, len(SERIES)))  # likewise of 
 TERMS = [(SERIES[n], 2 * n * SERIES[n]) for n in range(len(SERIES) - 1, 0, -1)]  # of c, and of its slope
 
 
-def unturning(square: float) -> tuple[float, float]:
+def dexp_coefficient(square: float) -> tuple[float, float]:
     """c and c' / a, by the squared angle."""
     if square < SMALL:
         c = slope = 0.0
@@ -61,7 +63,7 @@ def twist_in_chart(motion: Sequence[float], rate: Sequence[float]) -> tuple[floa
     """Rate (6,) of exponential coordinates (v, w) (6,) at a twist (linear, angular) (6,) in body axes."""
     vx, vy, vz, wx, wy, wz = motion
     lx, ly, lz, sx, sy, sz = rate
-    c, slope = unturning(wx * wx + wy * wy + wz * wz)
+    c, slope = dexp_coefficient(wx * wx + wy * wy + wz * wz)
     slope *= vx * wx + vy * wy + vz * wz
     tx, ty, tz = wy * sz - wz * sy, wz * sx - wx * sz, wx * sy - wy * sx  # w x angular
     mx, my, mz = (  # w x linear + v x angular
@@ -84,7 +86,7 @@ def twists_in_chart(motion: Array, rate: Array) -> Array:
     """The same of many bodies at once (k, 6)."""
     w, pairs = motion[:, 3:], rate.reshape(-1, 2, 3).transpose(0, 2, 1)  # columns: linear, spin
     turn, shift = ((part @ CROSS).reshape(-1, 3, 3) for part in (w, motion[:, :3]))
-    c, slope = _unturnings((w * w).sum(axis=1))
+    c, slope = _dexp_coefficients((w * w).sum(axis=1))
     slope = slope * (motion[:, :3] * w).sum(axis=1)
     once = turn @ pairs
     once[:, :, :1] += shift @ pairs[:, :, 1:]
@@ -94,11 +96,11 @@ def twists_in_chart(motion: Array, rate: Array) -> Array:
     return found.transpose(0, 2, 1).reshape(-1, 6)
 
 
-def _unturnings(square: Array) -> tuple[Array, Array]:
+def _dexp_coefficients(square: Array) -> tuple[Array, Array]:
     """c and c' / a (k,), by the squared angles (k,)."""
     found = np.polynomial.polynomial.polyval(square, SERIES), np.polynomial.polynomial.polyval(square, SLOPES)
     for k in np.flatnonzero(square >= SMALL).tolist():
-        found[0][k], found[1][k] = unturning(float(square[k]))
+        found[0][k], found[1][k] = dexp_coefficient(float(square[k]))
     return found
 
 
@@ -111,34 +113,21 @@ class ConfigurationSpace(Manifold):
     def __init__(self, model: Any) -> None:
         self._model = model
         self.size, self.dim = model.nq, model.nv
-        self._free: list[slice] = []
-        self._spherical: list[slice] = []
-        self._planar: list[slice] = []
-        self._other: list[slice] = []
+        parts: dict[str, list[slice]] = {kind: [] for kind in (*ROTATIONS, "other")}
         rotations: list[int] = []
-        for i in range(1, model.njoints):
-            joint = model.joints[i]
-            part = slice(joint.idx_v, joint.idx_v + joint.nv)
-            kind = joint.shortname()
-            if kind == "JointModelFreeFlyer":
-                self._free.append(part)
-                rotations += range(part.start + 3, part.stop)
-            elif kind == "JointModelSpherical":
-                self._spherical.append(part)
-                rotations += range(part.start, part.stop)
-            elif kind == "JointModelPlanar":
-                self._planar.append(part)
-                rotations.append(part.stop - 1)
-            elif joint.nv > 1 and joint.nq != joint.nv:
-                self._other.append(part)
-                rotations += range(part.start, part.stop)
-        self._turning = [
-            joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 2 and joint.nv == 1
-        ]  # where (cos, sin) of joints that turn without end begin
+        self._turning: list[int] = []  # where (cos, sin) of joints that turn without end begin
+        for joint in list(model.joints)[1:]:
+            kind, part = joint.shortname(), slice(joint.idx_v, joint.idx_v + joint.nv)
+            if kind in ROTATIONS or (joint.nv > 1 and joint.nq != joint.nv):
+                parts[kind if kind in ROTATIONS else "other"].append(part)
+                rotations += range(part.start + ROTATIONS.get(kind, 0), part.stop)
+            elif joint.nq == 2 and joint.nv == 1:
+                self._turning.append(joint.idx_q)
+        self._free, self._spherical, self._planar, self._other = parts.values()
         self._groups = _groups(model)
         self._rotations = np.array(rotations, dtype=int)
         self._bodies = np.array([range(part.start, part.stop) for part in self._free], dtype=int).reshape(-1, 6)
-        self._flat = not (self._free or self._spherical or self._planar or self._other)
+        self._flat = not any(parts.values())
 
     def integrate(self, x: Array, dx: Array) -> Array:
         """Configuration reached from `x` (nq,) along `dx` (nv,)."""
@@ -300,7 +289,7 @@ def _groups(model: Any) -> list[tuple[str, int, int]]:
             for part in joint.extract().joints:
                 visit(part, v, q)
                 v, q = v + part.nv, q + part.nq
-        elif kind in ("JointModelFreeFlyer", "JointModelSpherical", "JointModelPlanar"):
+        elif kind in ROTATIONS:
             found.append((kind, v, q))
 
     for i in range(1, model.njoints):

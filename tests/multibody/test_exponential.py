@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contactsim.multibody.configuration_space import SMALL, spin_in_chart, twist_in_chart, unturning
+from contactsim.multibody.configuration_space import SMALL, dexp_coefficient, spin_in_chart, twist_in_chart
 
 ROUNDING = 5e-15
 
@@ -35,6 +35,6 @@ def test_rates_are_exact_at_every_angle(size: float) -> None:
 
 
 def test_series_and_closed_form_meet() -> None:
-    below, above = unturning(SMALL * (1.0 - 1e-15)), unturning(SMALL)
+    below, above = dexp_coefficient(SMALL * (1.0 - 1e-15)), dexp_coefficient(SMALL)
     assert below[0] == pytest.approx(above[0], rel=1e-14)
     assert below[1] == pytest.approx(above[1], rel=1e-11)  # of the closed form, which loses digits at small angles
