@@ -1,4 +1,4 @@
-"""What the benchmarks share: solo12 as they use it, timing that stands a busy machine, and lines of a table."""
+"""Shared by the benchmarks: solo12 as they use it, pinocchio's constrained dynamics, timing, and lines of a table."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices: threads on
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
 
 import contactsim as cs
 
@@ -21,6 +25,20 @@ def solo12(point_feet: bool) -> cs.Robot:
     if not point_feet:
         return robot
     return robot.with_contacts([replace(contact, radius=0.0) for contact in robot.contacts])
+
+
+def constrained_dynamics(robot: cs.Robot) -> Callable[[Any, Any], Any]:
+    """(q, v) -> acceleration by `pin.constraintDynamics`, every contact of the robot held as a point."""
+    model, data, tau = robot.model, robot.model.createData(), np.zeros(robot.nv)
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for contact in robot.contacts:
+        frame = model.frames[robot.frame_id(contact.frame)]
+        place = pin.SE3(np.eye(3), frame.placement.act(np.asarray(contact.offset, dtype=float)))
+        kind, axes = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        models.append(pin.RigidConstraintModel(kind, model, frame.parentJoint, place, axes))
+        datas.append(models[-1].createData())
+    pin.initConstraintDynamics(model, data, models, datas)
+    return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, models, datas)
 
 
 def fastest(

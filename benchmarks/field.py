@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
-from common import fastest, line, solo12
+from common import constrained_dynamics, fastest, line, solo12
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Phase, SystemMode
@@ -43,20 +43,11 @@ def field(mode: SystemMode, points: list[np.ndarray]) -> Callable[[], None]:
 
 def constraint_dynamics(pairs: list[tuple[np.ndarray, np.ndarray]]) -> Callable[[], None]:
     """pin.constraintDynamics with four fixed points at the feet."""
-    model = ROBOT.model
-    constraints, data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    for contact in ROBOT.contacts:
-        frame = model.frames[model.getFrameId(contact.frame)]
-        place = pin.SE3(np.eye(3), frame.placement.act(np.array(contact.offset)))
-        kind, axes = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        constraints.append(pin.RigidConstraintModel(kind, model, frame.parentJoint, place, axes))
-        data.append(constraints[-1].createData())
-    own, tau = model.createData(), np.zeros(model.nv)
-    pin.initConstraintDynamics(model, own, constraints, data)
+    dynamics = constrained_dynamics(ROBOT)
 
     def job() -> None:
         for q, v in pairs:
-            pin.constraintDynamics(model, own, q, v, tau, constraints, data)
+            dynamics(q, v)
 
     return job
 

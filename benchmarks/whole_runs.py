@@ -11,9 +11,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import pinocchio as pin
 import run as solo12_run
-from common import fastest, line
+from common import constrained_dynamics, fastest, line
 
 import contactsim as cs
 
@@ -24,20 +23,11 @@ WANTED = {"solo12, feet round, PD, 2 s": 4.0, "hexapod, its demonstration": 8.0,
 
 def constrained(robot: cs.Robot) -> Callable[[], None]:
     """Some calls of pinocchio's constrained dynamics, every contact of the robot held as a point."""
-    model, data = robot.model, robot.model.createData()
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    for contact in robot.contacts:
-        frame = model.frames[robot.frame_id(contact.frame)]
-        place = pin.SE3(np.eye(3), frame.placement.act(np.asarray(contact.offset, dtype=float)))
-        kind, axes = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        models.append(pin.RigidConstraintModel(kind, model, frame.parentJoint, place, axes))
-        datas.append(models[-1].createData())
-    pin.initConstraintDynamics(model, data, models, datas)
-    q, v, tau = robot.nominal, np.full(model.nv, 0.1), np.zeros(model.nv)
+    dynamics, q, v = constrained_dynamics(robot), robot.nominal, np.full(robot.nv, 0.1)
 
     def job() -> None:
         for _ in range(CALLS):
-            pin.constraintDynamics(model, data, q, v, tau, models, datas)
+            dynamics(q, v)
 
     return job
 

@@ -84,9 +84,8 @@ class HipTorques(NamedTuple):
     def saturated(self) -> Array:
         """Share of the time (6,) for which the torque of each hip is at a limit; zero for a run without duration."""
         at_limit = (self.torque <= self.lower) | (self.torque >= self.upper)
-        weights = np.diff(self.t)[:, None]
-        both = 0.5 * (at_limit[1:] + at_limit[:-1].astype(float))
-        return (weights * both).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+        duration = max(self.t[-1] - self.t[0], np.finfo(float).tiny)
+        return np.trapezoid(at_limit.astype(float), self.t, axis=0) / duration
 
 
 def hip_torques(trajectory: Trajectory) -> HipTorques:
