@@ -1,4 +1,4 @@
-"""What a peer that runs in an environment of its own is asked by `derivative_accuracy.py`, and answers; NumPy alone."""
+"""Questions of `derivative_accuracy.py` to a peer in an environment of its own, and its answers; NumPy alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The old address of the words in which a model says what it looks like: `common.drawing`."""
+"""The old address of drawings of models: `common.drawing`."""
 
 from .common.drawing import Arrow, Box, Drawing, Polyline, Rod, Sphere, Spring, level, newton_per_metre
 from .viewing.viewers import export_html, export_mp4, export_png, view

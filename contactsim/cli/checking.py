@@ -1,4 +1,4 @@
-"""Work of `contactsim check`: a plugin held to its contract, and the table of what came of it."""
+"""Work of `contactsim check`: a plugin tried against its contract, and the table of the results."""
 
 from __future__ import annotations
 

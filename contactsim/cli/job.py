@@ -1,4 +1,4 @@
-"""A run of `contactsim run` from its begin to its files: simulated or watched, and kept also where the disk is full."""
+"""A run of `contactsim run` from its start to its files: simulated or watched, and kept also where the disk is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work of `contactsim sweep`: what is typed as a sweep, and what came of it in a few lines."""
+"""Work of `contactsim sweep`: values as they are typed, and a summary of the results."""
 
 from __future__ import annotations
 

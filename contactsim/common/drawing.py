@@ -1,4 +1,4 @@
-"""The words in which a model says what it looks like: shapes, arrows and lines at one instant.
+"""Drawings of models: shapes, arrows and lines at one instant.
 
 A `Robot` is drawn from its geometry. Any other hybrid system is drawn where it has a method
 

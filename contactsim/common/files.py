@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and folders that one process writes to."""
+"""Files written whole or not at all, and folders with a single writer."""
 
 from __future__ import annotations
 

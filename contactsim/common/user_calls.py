@@ -1,4 +1,4 @@
-"""Functions of the user's: a failure in one of them is told by its name, its place and the time, and ends the run."""
+"""Calls of users' functions: a failure in one ends the run, with its name, its place and the time."""
 
 from __future__ import annotations
 

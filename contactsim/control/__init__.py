@@ -1,1 +1,1 @@
-"""Derivatives of runs at work: optimised inputs, receding horizons, filters, fits to what was measured."""
+"""Control and estimation by derivatives of runs: optimal inputs, receding horizons, filters, fits to measurements."""

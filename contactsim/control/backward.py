@@ -1,4 +1,4 @@
-"""The backward pass: the quadratic model of what is still to come, and the inputs that minimise it within their box."""
+"""The backward pass: a quadratic model of the cost to go, and the inputs that minimise it within their box."""
 
 from __future__ import annotations
 

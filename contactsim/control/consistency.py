@@ -1,4 +1,4 @@
-"""Is a filter as sure as it may be? Its error in units of its covariance, in one mode for truth and estimate."""
+"""Consistency of a filter: its error in units of its covariance, with truth and estimate in one mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The iteration: a step of the backward pass, in a length that makes the cost smaller, until there is none."""
+"""The descent: backward passes, each with a line search along its step, until no step lowers the cost."""
 
 from __future__ import annotations
 

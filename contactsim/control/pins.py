@@ -1,4 +1,4 @@
-"""Impacts at samples: kinks of the cost, on which minima lie, and the way from one to the next.
+"""Impacts pinned to samples: kinks of the cost, on which minima lie, and the moves from one to the next.
 
 Inputs that are held jump at samples, and so does the derivative of the cost where an impact passes from one interval
 to the next. The best inputs jump at the impact, which held ones can do at samples only: between two samples the cost

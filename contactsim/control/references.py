@@ -1,4 +1,4 @@
-"""The state that a feedback compares with at a sample: of a run, whose arcs are continued where the state jumps."""
+"""References of a feedback at samples: states of a run, whose arcs are continued past the jumps of its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean of a filter after a measurement: on its side of the guards."""
+"""The mean of a filter after a measurement, kept on its side of the guards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of an event: the orders in which neighbouring runs meet the guards that are at zero together."""
+"""Crossing orders of an event: the orders in which neighbouring runs meet the guards that are at zero together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First-order behaviour of everything around a trajectory: arcs and events, chained."""
+"""The derivative of a run: those of its arcs and events, chained."""
 
 from __future__ import annotations
 

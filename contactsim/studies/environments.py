@@ -1,4 +1,4 @@
-"""Environments of Gymnasium from scenes: a policy acts step by step, and is told what the robot measures."""
+"""Environments of Gymnasium from scenes: a policy acts step by step on what the robot's sensors measure."""
 
 from __future__ import annotations
 

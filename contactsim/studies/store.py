@@ -1,4 +1,4 @@
-"""The Zarr store of a sweep: what has ended is in it, batch by batch, and what has not is known to be missing.
+"""The Zarr store of a sweep: results written batch by batch, and a status for each run.
 
 One array for each output over the axes of the sweep, `status`, `message` and `seconds` of each run, and the coordinates
 of the axes. Only one process writes. A run counts as done by its status, which is written last. Names with a slash,

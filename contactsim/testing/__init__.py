@@ -1,4 +1,4 @@
-"""The conformance kit: whether a plugin keeps its promises, property by property.
+"""The conformance kit: the contract of a plugin, tried property by property.
 
 `check_plugin`, by name, and `check_contact_law` and `check_model` return a `Report`; `contactsim check NAME` prints it,
 and `pytest --pyargs contactsim.testing --contactsim-law NAME` makes a test of each property. A property that does

@@ -1,4 +1,4 @@
-"""Checks that the kit makes of plugins of several kinds, and what becomes of one that fails."""
+"""Checks that the kit makes of plugins of several kinds, and their outcome where one fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves of a run over time: what figures and pages plot of a system, and the colours of its contacts."""
+"""Curves of a run over time, as figures and pages plot them, and the colours of its contacts."""
 
 from __future__ import annotations
 

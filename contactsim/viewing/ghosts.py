@@ -1,4 +1,4 @@
-"""A neighbour of a run, to first order: what its derivative says of a start beside it."""
+"""A neighbour of a run, to first order, by the derivative along the run."""
 
 from __future__ import annotations
 

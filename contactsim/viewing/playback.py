@@ -1,4 +1,4 @@
-"""A simulation that goes on while somebody looks at it.
+"""Playback of a running simulation: played in real time, paused, searched and observed, from any thread.
 
 All of a system's functions are called by the thread that calls `run`. Others leave their requests in a queue, from
 which they are taken between two steps; so what is looked at is the run that `simulate` would have made, bit by bit.

@@ -1,4 +1,4 @@
-"""A simulation that goes on while somebody looks at it and turns its parameters."""
+"""A live session: a simulation that is played while its parameters, its law and its forces are changed."""
 
 from __future__ import annotations
 

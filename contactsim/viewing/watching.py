@@ -1,4 +1,4 @@
-"""A simulation that somebody else advances, on a live page of its own: pictures only, nothing is steered from there."""
+"""A live page of a simulation that the caller advances: it shows, and steers nothing."""
 
 from __future__ import annotations
 

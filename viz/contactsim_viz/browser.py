@@ -1,4 +1,4 @@
-"""A browser without a window that shows one page and is asked for pictures, through its pipes: no port is opened."""
+"""A headless browser that shows one page and takes pictures of it, through pipes: no port is opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of the language that a meshcat page is told: objects, their places, and tracks along which they move."""
+"""Commands to a meshcat page: objects, their places, and tracks along which they move."""
 
 from __future__ import annotations
 

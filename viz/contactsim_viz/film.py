@@ -1,4 +1,4 @@
-"""Films a page: a browser without a window shows frame after frame, and ffmpeg makes a film of them."""
+"""Films of a page: a headless browser shows frame after frame, and ffmpeg makes a film of them."""
 
 from __future__ import annotations
 

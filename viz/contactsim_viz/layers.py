@@ -1,4 +1,4 @@
-"""Layers over a robot: friction cones, impulses that flash, the traces of slipping, and other runs in glass.
+"""Layers over a robot: friction cones, impulses that flash, traces of slipping, and other runs, translucent.
 
 Each layer is a group of nodes below one path, which the page shows and hides as a whole:
 `/world/cones/<name>/<k>`, `/world/impulses/<name>`, `/world/traces/<name>/<k>`. Inside, only visibility and poses move.

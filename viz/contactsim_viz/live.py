@@ -1,4 +1,4 @@
-"""Shows a session in the browser while it runs, and passes on what is asked there.
+"""A session on a live page: shown while it runs, and steered by the requests of its page.
 
 The thread that computes paints a picture when one was asked for, between two steps, which takes it about a
 millisecond. The server's thread asks some thirty times a second, as long as a page looks on, and sends the last picture

@@ -1,4 +1,4 @@
-"""Messages by which a page may ask something of a session: typed, and nothing else."""
+"""Messages by which a page makes requests of a session: typed, and nothing else."""
 
 from __future__ import annotations
 

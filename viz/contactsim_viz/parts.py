@@ -1,4 +1,4 @@
-"""Reads the parts of a drawing: what each looks like, and where it is."""
+"""Parts of a drawing: the look of each, and its place."""
 
 from __future__ import annotations
 

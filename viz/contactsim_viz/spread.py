@@ -1,4 +1,4 @@
-"""Clouds around a robot: what becomes of perturbed states on their way through events.
+"""Clouds around a robot: perturbed states on their way through events.
 
 A covariance is an ellipsoid that moves, turns and stretches along its tracks. Any other set of starts is a cloud of
 dots; the surface they lie on, if there is one, bends at simultaneous events, so it is drawn anew for each moment.
