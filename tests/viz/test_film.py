@@ -75,7 +75,7 @@ def test_a_browser_that_ends_is_told(walk: fakes.Trajectory, tmp_path: Path, mon
 def test_a_browser_that_does_not_answer_is_told(
     walk: fakes.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browser, "_PATIENCE", 0.5)
+    monkeypatch.setattr(browser, "_TIMEOUT", 0.5)
     monkeypatch.setattr(browser, "_READY", "new Promise(() => {})")
     with pytest.raises(ContactSimError, match=r"2 browsers gave no answer within 0.5 s each"):
         export_mp4(walk, tmp_path / "walk.mp4", fps=10, width=64, height=64)

@@ -34,7 +34,7 @@ FLAGS = (
     "--enable-unsafe-swiftshader",
     "--hide-scrollbars",
 )
-_PATIENCE = 60.0  # seconds of waiting for an answer
+_TIMEOUT = 60.0  # seconds of waiting for an answer
 _TRIES = 2  # browsers that are started for a page, one after another: on a full machine one hangs or ends now and then
 # The browser reads commands from file 3 and answers on file 4.
 _PIPES = 'exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>&2'
@@ -126,14 +126,14 @@ def _opened(browser: str, width: int, height: int) -> Iterator[Tab]:
                 tab.open(width, height)
                 yield tab
             except BrowserFailure as failure:
-                failure.problem["said"] = _last_words(said)
+                failure.problem["said"] = _last_output(said)
                 raise
             finally:
                 watch.cancel()
                 _end(process)
 
 
-def _last_words(said: IO[bytes]) -> str:
+def _last_output(said: IO[bytes]) -> str:
     said.seek(0)
     return said.read().decode(errors="replace")[-_LAST_WORDS:]
 
@@ -154,7 +154,7 @@ class _Watch:
 
     def start(self) -> None:
         self.cancel()
-        self._timer = threading.Timer(_PATIENCE, self._lose_patience)
+        self._timer = threading.Timer(_TIMEOUT, self._time_out)
         self._timer.daemon = True
         self._timer.start()
 
@@ -162,7 +162,7 @@ class _Watch:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _lose_patience(self) -> None:
+    def _time_out(self) -> None:
         self.ended = True
         _end(self._process)
 
@@ -216,7 +216,7 @@ class Tab:
             while (answer := self._next()).get("id") != self._number:
                 pass
         except BrokenPipeError:
-            raise self._hung_up() from None
+            raise self._gone() from None
         finally:
             self._watch.cancel()
         if "error" in answer:
@@ -227,14 +227,14 @@ class Tab:
         while b"\0" not in self._rest:
             part = os.read(self._answers.fileno(), 1 << 20)
             if not part:
-                raise self._hung_up()
+                raise self._gone()
             self._rest += part
         line, _, self._rest = self._rest.partition(b"\0")
         return json.loads(line)
 
-    def _hung_up(self) -> BrowserFailure:
+    def _gone(self) -> BrowserFailure:
         if self._watch.ended:
-            return BrowserFailure(f"{_TRIES} browsers gave no answer within {_PATIENCE:g} s each; run it again")
+            return BrowserFailure(f"{_TRIES} browsers gave no answer within {_TIMEOUT:g} s each; run it again")
         return BrowserFailure("the browser ended before the picture was taken; run it again")
 
 

@@ -96,7 +96,7 @@ class Live:
         self._history = History(session.curves, list(self._painter.about.get("contacts", {})))
         self._panel, self._panel_number = self._describe(), 0
         self._of_panel = self._state_of_panel()
-        self._words: tuple[int, list[dict[str, Any]]] = session.take, [_told(entry) for entry in session.log]
+        self._words: tuple[int, list[dict[str, Any]]] = session.take, [_described_entry(entry) for entry in session.log]
         self._clients: set[Client] = set()
         session.observe = self._observe
         self._server = Server(self._files(), self, port)
@@ -174,7 +174,7 @@ class Live:
         if moment.take != self._words[0]:
             self._words = moment.take, []
         entries = self._words[1]
-        entries += [_told(entry) for entry in self.session.log[len(entries) :]]
+        entries += [_described_entry(entry) for entry in self.session.log[len(entries) :]]
         if (state := self._state_of_panel()) != self._of_panel:
             self._of_panel, self._panel = state, self._describe()
             self._panel_number += 1
@@ -229,23 +229,23 @@ class Live:
         client.send(json.dumps(hello))
         self._clients.add(client)
         self.session.refresh()
-        self._tell(client, time.monotonic())
+        self._send_new(client, time.monotonic())
 
     def received(self, client: Client, message: str | bytes) -> None:
-        """Pass on a wish; what is none is refused, logged, and said to the page."""
+        """Apply a request of a page; a message that is none is refused, logged, and answered."""
         try:
-            wish = messages.read(message)
-            if isinstance(wish, messages.Seen):
+            request = messages.read(message)
+            if isinstance(request, messages.Seen):
                 self._seen(client)
             else:
-                wish.tell(self.session)
+                request.apply(self.session)
         except InputError as error:
             logger.warning("%s (%r)", error, message[:200])
             client.send(json.dumps({"type": "refused", "reason": str(error)}))
 
     def _seen(self, client: Client) -> None:
         client.known.waits = False
-        self._tell(client, time.monotonic())
+        self._send_new(client, time.monotonic())
         if self._plays:
             self._plays = False
             self.session.play()
@@ -258,18 +258,18 @@ class Live:
         """Send what is new, and ask for the next picture."""
         now = time.monotonic()
         for client in tuple(self._clients):
-            self._tell(client, now)
+            self._send_new(client, now)
         if self._clients and now >= self._soonest:
             self.session.want()
 
-    def _tell(self, client: Client, now: float) -> None:
+    def _send_new(self, client: Client, now: float) -> None:
         known: Known = client.known
         if now - known.sent < (SILENCE if known.waits else SOONEST):
             return
         number, picture = self._picture
         if not picture or number == known.picture:
             return
-        self._tell_words(client, known)
+        self._send_words(client, known)
         for command in self._commands[known.commands :]:
             client.send(struct.pack("<I", _COMMAND) + command)
         known.commands = len(self._commands)
@@ -278,11 +278,11 @@ class Live:
             told = {"type": "nodes", "from": known.nodes, "paths": fresh, "groups": self.groups}
             client.send(json.dumps(told))
             known.nodes += len(fresh)
-        self._tell_samples(client, known)
+        self._send_samples(client, known)
         client.send(picture)
         known.picture, known.sent, known.waits = number, now, True
 
-    def _tell_samples(self, client: Client, known: Known) -> None:
+    def _send_samples(self, client: Client, known: Known) -> None:
         """Send the new samples of the curves, as far as they belong to the take that the page was told of."""
         take = self._history.take
         if take.number != known.take:
@@ -296,7 +296,7 @@ class Live:
         client.send(_framed(_SAMPLES, head, b"".join(take.rows[known.samples : count])))
         known.samples, known.modes = count, known.modes + len(modes)
 
-    def _tell_words(self, client: Client, known: Known) -> None:
+    def _send_words(self, client: Client, known: Known) -> None:
         take, entries = self._words
         if take != known.take:
             known.take, known.entries = take, 0
@@ -310,7 +310,7 @@ class Live:
             client.send(self._panel)
 
 
-def _told(entry: Any) -> dict[str, Any]:
+def _described_entry(entry: Any) -> dict[str, Any]:
     """An entry of the list of events; what somebody changed is told apart."""
     text = page.told(entry.event) if entry.event is not None else entry.text
     return {"time": float(entry.time), "text": text, "own": entry.event is None}

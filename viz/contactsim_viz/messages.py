@@ -25,8 +25,8 @@ class Message(BaseModel):
 
     do: str
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
+    def apply(self, session: Any) -> None:
+        """Call the method of the session."""
         method = getattr(session, _METHODS.get(self.do, self.do))
         method(*self.model_dump(exclude={"do"}).values())
 
@@ -90,11 +90,11 @@ class Joint(Message):
     name: str = _NAME
     value: float
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
+    def apply(self, session: Any) -> None:
+        """Call the method of the session."""
         if self.name not in {joint.name for joint in session.joints}:
             raise InputError(f"there is no joint '{self.name}' to set")
-        super().tell(session)
+        super().apply(session)
 
 
 class Set(Message):
@@ -104,11 +104,11 @@ class Set(Message):
     name: str = _NAME
     value: float
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
+    def apply(self, session: Any) -> None:
+        """Call the method of the session."""
         if self.name not in {control.name for control in session.controls}:
             raise InputError(f"there is no control '{self.name}'")
-        super().tell(session)
+        super().apply(session)
 
 
 class Law(Message):
@@ -117,11 +117,11 @@ class Law(Message):
     do: Literal["law"]
     name: str = _NAME
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
+    def apply(self, session: Any) -> None:
+        """Call the method of the session."""
         if self.name not in session.laws:
             raise InputError(f"there is no contact law '{self.name}'")
-        super().tell(session)
+        super().apply(session)
 
 
 class Accuracy(Message):

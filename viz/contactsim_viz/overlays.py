@@ -36,7 +36,7 @@ _KEPT = 100  # events whose impulses are remembered
 _MOST_BANDS = 200  # of all traces together; the oldest go first
 
 
-def untold(count: int) -> Array:
+def unchanged_rows(count: int) -> Array:
     """Rows (count, COLUMNS) that leave everything as it is."""
     return np.full((count, COLUMNS), np.nan)
 
@@ -55,7 +55,7 @@ def fill_arrows(rows: Array, vectors: Array, length: Array) -> None:
 
 
 @dataclass(frozen=True)
-class Glance:
+class View:
     """View of a robot at a moment.
 
     Attributes:
@@ -97,7 +97,7 @@ class Overlay(ABC):
         return commands
 
     @abstractmethod
-    def rows(self, glance: Glance) -> Array:
+    def rows(self, view: View) -> Array:
         """Rows (number of its nodes, COLUMNS)."""
 
 
@@ -129,17 +129,17 @@ class Cones(Overlay):
                 node = f"{path}/{mode}"
                 self._commands += [put(node, layers.cone(1.0, frame.size, colour)), layers.shadowless(node)]
 
-    def rows(self, glance: Glance) -> Array:
+    def rows(self, view: View) -> Array:
         """Each contact has a cone of its mode, if it is closed and rubs."""
-        system, count = glance.moment.arc.system, self._count
-        rows = untold(3 * count).reshape(count, 3, COLUMNS)
-        rows[:, 0, PLACE] = glance.points[:count]
+        system, count = view.moment.arc.system, self._count
+        rows = unchanged_rows(3 * count).reshape(count, 3, COLUMNS)
+        rows[:, 0, PLACE] = view.points[:count]
         if self._turns:
-            rows[:, 0, TURN] = turn_from_z(glance.normals[:count])
+            rows[:, 0, TURN] = turn_from_z(view.normals[:count])
         friction = np.column_stack([system.static_friction[:count], system.friction[:count]])
         scales = layers.slant(friction.ravel(), self._size) / layers.slant(np.ones(1), self._size)
         rows[:, 1:, SCALE] = scales.reshape(count, 2, 3)
-        closed = glance.modes[:count, None] == [MODES.index("STICK"), MODES.index("SLIP")]
+        closed = view.modes[:count, None] == [MODES.index("STICK"), MODES.index("SLIP")]
         rows[:, 1:, VISIBLE] = closed & (friction > 0.0)
         return rows.reshape(-1, COLUMNS)
 
@@ -169,11 +169,11 @@ class Impulses(Overlay):
         """Length of its arrows."""
         return {layers.impulse_words(self.newton): layers.IMPULSE_COLOUR}
 
-    def rows(self, glance: Glance) -> Array:
+    def rows(self, view: View) -> Array:
         """Arrows of the last impulses, and rings that widen."""
-        moment = glance.moment
+        moment = view.moment
         lasts = layers.FLASH * (moment.speed if np.isfinite(moment.speed) else _HURRY)
-        rows = untold(len(self.nodes)).reshape(-1, len(self._PARTS), COLUMNS)
+        rows = unchanged_rows(len(self.nodes)).reshape(-1, len(self._PARTS), COLUMNS)
         rows[:, 0, VISIBLE] = 0.0
         for name, hit in self._last(moment, lasts).items():
             row = rows[self._places[name]]
@@ -184,7 +184,7 @@ class Impulses(Overlay):
         return rows.reshape(-1, COLUMNS)
 
     def _last(self, moment: MomentLike, lasts: float) -> dict[str, layers.Hit]:
-        """{contact: what it took last}, of those that are still to be glance."""
+        """{contact: what it took last}, of those that are still to be seen."""
         log, found = moment.log, dict[str, layers.Hit]()
         for k in range(bisect_right(log, moment.time, key=lambda entry: entry.time) - 1, -1, -1):
             if log[k].time <= moment.time - lasts or len(found) == len(self._places):
@@ -242,13 +242,13 @@ class Traces(Overlay):
             commands += [place(self.nodes[-1], placed(np.zeros(3), np.eye(3))), put(self.nodes[-1], self._drawn)]
         return commands
 
-    def rows(self, glance: Glance) -> Array:
+    def rows(self, view: View) -> Array:
         """The last bands that were laid by then, and those that are being laid."""
-        rows, moment = untold(len(self.nodes)), glance.moment
+        rows, moment = unchanged_rows(len(self.nodes)), view.moment
         laid, way = rows[1:], ground_way(moment.arc.system.terrain, moment.time)
         rows[0, PLACE], laid[:, VISIBLE] = way, 0.0
         count = bisect_right(self._bands, moment.time, key=lambda band: band.time)
-        shown = [band.row for band in self._bands[max(0, count - len(laid)) : count]] + self._growing(glance, way)
+        shown = [band.row for band in self._bands[max(0, count - len(laid)) : count]] + self._growing(view, way)
         if shown:
             laid[: len(shown)] = shown[-len(laid) :]
         return rows
@@ -288,18 +288,18 @@ class Traces(Overlay):
             else:
                 self._begun.pop(k, None)
 
-    def _growing(self, glance: Glance, way: Array) -> list[Array]:
+    def _growing(self, view: View, way: Array) -> list[Array]:
         """Rows from where the pieces of the moment begin to where their contacts are."""
-        rows, time = [], glance.moment.time
-        for k, (mode, trail) in enumerate(zip(glance.modes, self._trails, strict=False)):
+        rows, time = [], view.moment.time
+        for k, (mode, trail) in enumerate(zip(view.modes, self._trails, strict=False)):
             if mode != MODES.index("SLIP"):
                 continue
-            point = glance.points[k] - way
+            point = view.points[k] - way
             place = bisect_right(trail, time, key=lambda band: band.time)
             to_come = (trail[place].begun, trail[place].begin) if place < len(trail) else self._begun.get(k)
             begun, begin = to_come or (time, point)
             if begun <= time and np.linalg.norm(point - begin) > layers.LEAST * self._frame.size:
-                rows.append(self._band(begin, point, glance.normals[k]))
+                rows.append(self._band(begin, point, view.normals[k]))
         return rows
 
     def _band(self, begin: Array, end: Array, normal: Array) -> Array:

@@ -15,7 +15,7 @@ from .about import about, joint_path
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
 from .figure import Figure, ground_way
 from .motion import MODES, SampledPoses
-from .overlays import COLUMNS, PLACE, SCALE, TURN, VISIBLE, Glance, Overlay, fill_arrows, overlays, untold
+from .overlays import COLUMNS, PLACE, SCALE, TURN, VISIBLE, Overlay, View, fill_arrows, overlays, unchanged_rows
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
 from .protocols import Array, MomentLike
 from .scene import Scene, hills, measure
@@ -146,11 +146,11 @@ class RobotPainter(Painter):
         points, normals = figure.touch(q, arc.system.terrain, moment.time)
         focus = self._middle(joints) + self._offset
         commands = [*self._ground(moment, focus), *self._fresh(moment)]
-        rows = untold(len(self.nodes))
+        rows = unchanged_rows(len(self.nodes))
         self._fill(rows[: self._own], moment, joints, points, normals, modes)
-        glance = Glance(moment, points, normals, modes)
+        view = View(moment, points, normals, modes)
         for overlay, places in self._overlays:
-            rows[places] = overlay.rows(glance)
+            rows[places] = overlay.rows(view)
         shown = {name: MODES[mode].lower() for name, mode in zip(figure.names, modes, strict=True)}
         return Picture(rows, focus, "", shown, commands)
 
@@ -256,7 +256,7 @@ class SketchPainter(Painter):
         parts = self._straightened(found)
         commands: list[Command] = []
         shown = [(self._index(name, look, pose, commands), look, pose) for name, (look, pose) in parts.items()]
-        rows = untold(len(self.nodes))
+        rows = unchanged_rows(len(self.nodes))
         rows[:, VISIBLE] = 0.0
         for index, look, pose in shown:
             self._fill(rows[index], self.nodes[index], look, pose)
