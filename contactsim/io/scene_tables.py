@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import tomli_w
@@ -13,12 +13,11 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from ..common.arrays import Array
 from ..common.schemas import Flag, Real, Whole
 from ..errors import InputError
+from ..multibody.contact_point import rotation
+from ..multibody.geometry.pairs import ContactPair
 from ..multibody.mechanism import COEFFICIENTS
 from ..multibody.robot import Robot
 from .terrain_schema import GROUNDS, Ground, Table
-
-if TYPE_CHECKING:
-    from ..multibody.geometry.pairs import ContactPair
 
 Coefficient = Annotated[Real, Field(ge=0.0)]
 Friction = Coefficient | tuple[Coefficient, Coefficient]
@@ -130,9 +129,7 @@ class BodiesTable(Coefficients):
 
     def _own(self, vector: Sequence[float]) -> Array:
         """A vector in axes of the body."""
-        part, w = -np.array(self.orientation[:3]), self.orientation[3]
-        turned = 2.0 * np.cross(part, np.cross(part, vector) + w * np.array(vector))
-        return np.array(vector) + turned
+        return rotation(self.orientation).T @ np.array(vector)
 
 
 class PairTable(Coefficients):
@@ -143,8 +140,6 @@ class PairTable(Coefficients):
 
     def build(self) -> ContactPair:
         """The pair."""
-        from ..multibody.geometry.pairs import ContactPair
-
         return ContactPair(self.first, self.second, **self.given())
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from ..common.arguments import FLAG, LENGTH_OF_TIME, TEXT, arguments, function, 
 from ..common.arrays import Array
 from ..common.representation import Brief
 from ..common.terminal import interruptible
-from ..errors import ContactSimError, InputError
+from ..errors import ContactSimError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
 from ..hybrid.system import HybridSystem
@@ -288,9 +288,9 @@ class Playback:
         """Let time stand still."""
         self._request(lambda: self._set_playing(False))
 
+    @arguments(speed=LENGTH_OF_TIME)
     def set_speed(self, speed: float) -> None:
         """Change how many seconds of the run are played in a second."""
-        positive("speed", speed)
         self._request(lambda: self._set_speed(speed))
 
     def seek(self, t: float) -> None:
@@ -353,10 +353,8 @@ class Playback:
         self._note_events()
 
     def _stop(self, why: str) -> None:
-        self._stopped, self._ended = (
-            True,
-            f"The run ended at {self._simulation.t:.6g} s. {why}" if not self._ended else why,
-        )
+        self._stopped = True
+        self._ended = why if self._ended else f"The run ended at {self._simulation.t:.6g} s. {why}"
 
     def _after_step(self, t: float) -> None:
         self._also(t)
@@ -438,10 +436,3 @@ class Playback:
     def _arc_at(self, t: float) -> Arc:
         run = next(run for run in reversed(self._runs) if run is self._runs[0] or run.t0 <= t)
         return run.arc_at(min(t, run.t))
-
-
-def positive(name: str, value: float) -> float:
-    """The value, where it is positive; InputError names it otherwise."""
-    if not value > 0.0:
-        raise InputError(f"{name} is {value}; give a positive number")
-    return value

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..analysis.spread import jacobian
 from ..common import registry
+from ..common.arguments import POSITIVE, arguments
 from ..contact.laws import RigidLaw
 from ..errors import InputError
 from ..hybrid.simulate import Simulation
 from ..hybrid.system import Dynamics, completed
 from .curves import Curves, curves
-from .playback import Entry, Moment, Playback, positive
+from .playback import Entry, Moment, Playback
 from .session_controls import Joint, controls, current, joints_of
 
 __all__ = ["Entry", "Moment", "Session", "begin"]
@@ -64,9 +65,9 @@ class Session(Playback):
         """Go on under another contact law; a run of its own starts where the old one is."""
         self._request(lambda: self._set_law(name))
 
+    @arguments(rtol=POSITIVE)
     def set_rtol(self, rtol: float) -> None:
         """Change the relative error of a step; the absolute one is ATOL times as large."""
-        positive("rtol", rtol)
         self._request(lambda: self._set_rtol(rtol))
 
     def push(self, force: Any, body: str | None = None, duration: float = PRESSED) -> None:
