@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.terminal import terminable
+from ..common.terminal import terminable, terminal
 from ..common.threads import start_with_one
 from ..errors import ContactSimError, InputError
 from . import Code
@@ -225,7 +225,6 @@ def new_plugin(
 
 def landing_of(target: str) -> str:
     """The scene of a landing that the catalogue has for a robot by name, which is told, or the target itself."""
-    from ..common.terminal import terminal
     from ..io import load_scene
 
     found = load_scene.landing_of(target)

@@ -19,9 +19,13 @@ from ..contact_dynamics.engines import PYTHON
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody import terrain as grounds
+from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from ..multibody.controllers import Controller, holds, name_of
+from ..multibody.geometry.pairs import ContactPair
+from ..multibody.loops import stored_loop
 from ..multibody.mechanism import COEFFICIENTS
 from ..multibody.pd import PD
+from ..multibody.primitives import PrimitiveGeometry
 from ..multibody.robot import Robot
 from ..multibody.robot_files.reading import (
     GeometryFile,
@@ -33,12 +37,11 @@ from ..multibody.robot_files.reading import (
     stored,
 )
 from ..multibody.robot_model import Part
+from ..multibody.springs import Lift, Springs
 from ..multibody.terrain import Terrain
 
 if TYPE_CHECKING:
-    from ..multibody.contact_point import ContactPoint
     from ..multibody.latches import Latch
-    from ..multibody.springs import Springs
 
 Description = dict[str, Any]
 
@@ -101,8 +104,6 @@ def rebuild(description: Description) -> ContactSystem:
     Raises:
         InputError: the mechanism, the terrain or the law exists as code only.
     """
-    from ..multibody.loops import stored_loop
-
     if description["robot"] is None:
         raise InputError(f"the functions of its {description['mechanism']} are not stored")
     law = description["law"]
@@ -283,8 +284,6 @@ def _describe_springs(springs: Springs) -> Description:
 
 
 def _rebuild_springs(data: Description) -> Springs:
-    from ..multibody.springs import Lift, Springs
-
     lifts = tuple(Lift(**_tuples(lift)) for lift in data["lifts"])
     stiffness, rest, curve, drag = (np.array(data[name], dtype=float) for name in SPRINGS)
     return Springs(stiffness, rest, curve, drag, lifts)
@@ -292,8 +291,6 @@ def _rebuild_springs(data: Description) -> Springs:
 
 def _describe_world(robot: Robot) -> Description:
     """Solids, pairs and parts of a robot that has several parts or contacts between its bodies."""
-    from ..multibody.geometry.pairs import ContactPair
-
     return {
         "solids": [asdict(solid) for solid in robot.solids],
         "pairs": [
@@ -313,7 +310,6 @@ def _describe_world(robot: Robot) -> Description:
 
 
 def _rebuild_robot(data: Description) -> Robot:
-    from ..multibody.geometry.pairs import ContactPair
     from ..multibody.geometry.solids import Solid
     from ..multibody.merge import MergedGeometry
 
@@ -340,8 +336,6 @@ def _rebuild_robot(data: Description) -> Robot:
 
 def _contact_kind(point: Description) -> type[ContactPoint]:
     """The class of a contact, by what only it has."""
-    from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
-
     if "rim" in point:
         return ContactRim
     return ContactEllipsoid if "radii" in point else ContactPoint
@@ -374,8 +368,6 @@ def _rebuild_geometry(data: Description | None) -> Any:
     if data is None:
         return None
     if "size" in data:
-        from ..multibody.primitives import PrimitiveGeometry
-
         return PrimitiveGeometry(**_tuples(data))
     return StoredGeometry(data["path"], tuple(data["folders"]), data["urdf"])
 
@@ -384,10 +376,6 @@ def _describe_geometry(source: Any) -> Description | None:
     source = stored(source) if isinstance(source, GeometryFile) else source
     if isinstance(source, StoredGeometry):
         return asdict(source) | {"folders": list(source.folders)}
-    if source is None:
-        return None
-    from ..multibody.primitives import PrimitiveGeometry
-
     return asdict(source) if isinstance(source, PrimitiveGeometry) else None
 
 

@@ -28,6 +28,7 @@ from ..multibody.controllers import Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
 from ..multibody.model_checks import inside
 from ..multibody.pd import PD
+from ..multibody.piecewise_reference import PiecewiseReference
 from ..multibody.robot import Robot
 from ..multibody.terrain import Flat, NoGround, Slope, Terrain
 from .scene_run import SceneRun
@@ -411,8 +412,6 @@ def _followed(demo: Any) -> Any:
     """The reference of a demonstration, in polynomials where it says between which times it is smooth."""
     if getattr(demo, "breaks", None) is None:
         return demo.reference
-    from ..multibody.piecewise_reference import PiecewiseReference
-
     return PiecewiseReference.fit(demo.reference, *demo.breaks)
 
 
