@@ -14,8 +14,8 @@ from ..contact.laws import CompliantLaw, CompliantPoint
 from ..contact_dynamics.compliant_flow import SMALLEST_GAP, SMALLEST_MEMORY, SMALLEST_SPEED, law_jacobian
 from ..hybrid.differences import derivative
 from .domain import Asked, Property
-from .probe import ANYTHING, DEPTHS, HEIGHTS, SLIPS, SPEEDS, Probe, remember, spelled
-from .report import Outcome, State
+from .probe import ANYTHING, DEPTHS, HEIGHTS, SLIPS, SPEEDS, Probe, remember
+from .report import Outcome, State, spelled
 
 Build = Callable[[Probe], Property]
 

@@ -16,7 +16,7 @@ from ..hybrid.differences import one_sided_derivative
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
-from .report import Finding, Outcome, first_violation
+from .report import Finding, Outcome, first_violation, spelled
 from .small_systems import SYSTEMS, Small
 
 TIGHT = Tolerances(rtol=1e-12, atol=1e-13)
@@ -78,8 +78,8 @@ def _derivative(passed: Passed) -> Iterator[Finding]:
     for k, direction in enumerate(passed.directions):
         off = float(np.abs(found[k] - expected[k]).max()) / size
         text = (
-            f"behind {passed.small.name} the variation {_spelled(direction)} becomes {_spelled(found[k])}, and"
-            f" {_spelled(expected[k])} by differences of the flow{_hint(passed, found)}"
+            f"behind {passed.small.name} the variation {spelled(direction, 4)} becomes {spelled(found[k], 4)}, and"
+            f" {spelled(expected[k], 4)} by differences of the flow{_hint(passed, found)}"
         )
         yield off, text, {"direction": float(k)}
 
@@ -101,10 +101,6 @@ def _hint(passed: Passed, found: Array) -> str:
             " each order has a matrix of its own, or let `accepts` leave such an event to others"
         )
     return "; compare it with the saltation matrix, `event.root.cross(group)`"
-
-
-def _spelled(values: Array) -> str:
-    return "[" + ", ".join(f"{value:.4g}" for value in values) + "]"
 
 
 def _row_by_row(passed: Passed) -> Iterator[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -135,8 +134,3 @@ def heading(angle: float) -> Array:
     """Unit vector (2,) of an angle [deg], exact for quarter turns."""
     quarters = {0.0: (1.0, 0.0), 90.0: (0.0, 1.0), 180.0: (-1.0, 0.0), 270.0: (0.0, -1.0)}
     return np.array(quarters.get(angle) or (np.cos(np.radians(angle)), np.sin(np.radians(angle))))
-
-
-def spelled(values: Any, digits: int = 3) -> str:
-    """Numbers as a user reads them."""
-    return "[" + ", ".join(f"{float(value):.{digits}g}" for value in np.atleast_1d(values)) + "]"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..errors import CheckError
 
 State = Mapping[str, float]
@@ -52,6 +54,11 @@ def first_violation(name: str, findings: Iterable[Finding], limit: float) -> Out
             return Outcome(name, False, value, limit, "", text, dict(where))
         worst = max(worst, value)
     return Outcome(name, True, worst, limit)
+
+
+def spelled(values: Any, digits: int = 3) -> str:
+    """Numbers as a user reads them."""
+    return "[" + ", ".join(f"{float(value):.{digits}g}" for value in np.atleast_1d(values)) + "]"
 
 
 @dataclass(frozen=True)

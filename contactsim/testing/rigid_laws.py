@@ -15,8 +15,8 @@ from ..contact.modes import Mode
 from ..contact.problem import ContactProblem
 from ..errors import NoAdmissibleModeError
 from .domain import SEED, Asked, Domain, Property
-from .probe import ANGLES, ANYTHING, heading, spelled
-from .report import Outcome, State
+from .probe import ANGLES, ANYTHING, heading
+from .report import Outcome, State, spelled
 
 Build = Callable[[RigidLaw], Property]
 

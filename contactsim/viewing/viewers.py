@@ -130,12 +130,12 @@ def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat"
     return shown.export_mp4(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
-def demand_tools(kind: str, viewer: str = "meshcat") -> None:
+def demand_tools(kind: str) -> None:
     """Ask the viewer for the programs that a picture ("png") or a film ("mp4") needs, before a long run is begun.
 
     Raises:
         InputError: one of them is missing.
     """
-    demand = getattr(registry.load("viewers", viewer), "demand_tools", None)
+    demand = getattr(registry.load("viewers", "meshcat"), "demand_tools", None)
     if demand is not None:
         demand(kind)

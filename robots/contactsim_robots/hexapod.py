@@ -19,6 +19,7 @@ REACH, DROP = 0.20, 0.155
 """Tip of a standing foot, m: out from the hip's yaw axis and down from the hip."""
 STIFFNESS, DAMPING = 80.0, 1.5
 """Gains of every joint, N m / rad and N m s / rad; what the robot weighs is fed forward."""
+KNOTS = 200  # of the feed-forward over a cycle
 ACCURACY = {"rtol": 1e-6, "atol": 1e-8, "hop": 1e-8, "slip_speed": 1e-5}
 """Tolerances of the demonstration: what is above them can be seen, and the cascades of tiny hops below them cannot."""
 
@@ -228,14 +229,14 @@ def _apart(times: list[float], kept: float, least: float = 1e-9) -> list[float]:
     return found
 
 
-def feed_forward(model: Any, gait: TripodGait, knots: int = 200) -> Array:
+def feed_forward(model: Any, gait: TripodGait) -> Array:
     """Joint torques of the gait on level ground, by inverse dynamics: cubic pieces over one cycle.
 
     The root's six equations are balanced by the foot forces of least sum |f_i|^2 / load_i. The torques are linear in
     (1, pace^2, gain): weight, inertia at constant pace, and acceleration.
 
     Returns:
-        (knots, 12, 18): for each piece the coefficients of h^3, h^2, h, 1, h from 0 to 1, of each of the three parts.
+        (KNOTS, 12, 18): for each piece the coefficients of h^3, h^2, h, 1, h from 0 to 1, of each of the three parts.
     """
     import pinocchio as pin
     from scipy.interpolate import CubicSpline
@@ -243,11 +244,11 @@ def feed_forward(model: Any, gait: TripodGait, knots: int = 200) -> Array:
     model = pin.Model(model)
     tips = [_add_tip(model, leg) for leg in LEGS]
     data, at_rest = pin.Data(model), np.zeros(model.nv)
-    table = np.empty((knots + 1, 3, model.nv - 6))
-    for count in range(knots):
+    table = np.empty((KNOTS + 1, 3, model.nv - 6))
+    for count in range(KNOTS):
         q, v, parts = gait.home.copy(), np.zeros(model.nv), np.empty((model.nv, 3))
-        q[gait.places[0]], v[gait.places[1]] = gait.posture(count / knots, 1.0)
-        curve = _second_derivative(gait, count / knots)
+        q[gait.places[0]], v[gait.places[1]] = gait.posture(count / KNOTS, 1.0)
+        curve = _second_derivative(gait, count / KNOTS)
         forward = v.copy()
         forward[0] = gait.speed * gait.period
         parts[:, 0] = pin.rnea(model, data, q, at_rest, at_rest)
@@ -255,13 +256,13 @@ def feed_forward(model: Any, gait: TripodGait, knots: int = 200) -> Array:
         parts[:, 2] = pin.rnea(model, data, q, at_rest, forward) - parts[:, 0]
         rows = [pin.computeFrameJacobian(model, data, q, tip, pin.LOCAL_WORLD_ALIGNED)[:3] for tip in tips]
         jacobian = np.vstack(rows)
-        shares = [gait.load(count / knots + offset) for offset in gait.offsets()]
+        shares = [gait.load(count / KNOTS + offset) for offset in gait.offsets()]
         root, weights = jacobian[:, :6].T, np.repeat([shares[leg.tripod] for leg in LEGS], 3)
         forces = weights[:, None] * (root.T @ np.linalg.solve(root * weights @ root.T, parts[:6]))
         table[count] = (parts - jacobian.T @ forces)[6:].T
     table[-1] = table[0]
-    pieces = CubicSpline(np.arange(knots + 1), table, bc_type="periodic").c  # (4, knots, 3, 18)
-    return np.ascontiguousarray(pieces.transpose(1, 2, 0, 3)).reshape(knots, 12, -1)
+    pieces = CubicSpline(np.arange(KNOTS + 1), table, bc_type="periodic").c  # (4, KNOTS, 3, 18)
+    return np.ascontiguousarray(pieces.transpose(1, 2, 0, 3)).reshape(KNOTS, 12, -1)
 
 
 def _second_derivative(gait: TripodGait, count: float) -> Array:
