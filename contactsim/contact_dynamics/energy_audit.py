@@ -10,18 +10,23 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..contact.laws import RigidLaw
+from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.segments import Segment
 from ..hybrid.trajectory import Arc, Trajectory
 from .contact_flow import ContactFlow
+from .momentum_audit import broken, unexplained
 from .rigid_flow import RigidFlow
 from .world import World, overlaps
-from .zero import MOVING, NO_ENERGY, NO_FORCE
+from .zero import MOVING, NO_ENERGY, NO_FORCE, NO_SPEED
 
 # A step is looked at where its work is integrated (Gauss and Legendre), and at its end.
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 CLOSURE = "opening of loops [m]"
+JUMPS = "impulses of jumps [relative]"
+LEAPS = "leaps of places [m]"
+MOMENTUM = "momentum balance [relative]"
 LIMITS = {  # of motions at up to 1 m/s or rad/s; places and speeds of faster ones are known in proportion
     "penetration [m]": 1e-9,
     "pulling force [relative]": 1e-8,
@@ -29,6 +34,9 @@ LIMITS = {  # of motions at up to 1 m/s or rad/s; places and speeds of faster on
     "sliding friction [relative]": 1e-8,
     "slip of sticking contacts [m/s]": 1e-8,
     "impact law [relative]": 1e-8,
+    JUMPS: 1e-8,
+    LEAPS: 1e-9,
+    MOMENTUM: 1e-6,
     "energy balance [relative]": 1e-6,
     CLOSURE: 1e-9,
 }
@@ -42,7 +50,8 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
     Forces are compared with the largest force of the run (of contacts, or of gravity and motion), impulses and
     velocities of an impact with its largest, by its share of the largest impulse of the run, energies with the energy
     that was exchanged. The balance is E(t1) - E(t0) = work of controller, pushes and contacts - joint damping + the
-    energy of the impacts.
+    energy of the impacts. That of momentum is v(t1) - v(t0) = integral of M^-1 (all forces) along the arcs, relative to
+    what those but the contacts' would change of the velocities; jumps are those of `momentum_audit`.
     """
     worst = _Worst()
     work = moved = 0.0
@@ -50,7 +59,8 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
         if arc.t1 > arc.t0:  # an instant that events passed through is not lived in
             done, size = _look_at(arc, worst)
             work, moved = work + done, moved + size
-    energy = {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
+    energy = {MOMENTUM: worst.momentum(), JUMPS: unexplained(trajectory), LEAPS: broken(trajectory)}
+    energy |= {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
     if CLOSURE in worst.violations:
         energy = {CLOSURE: worst.violations[CLOSURE]} | energy
     if not isinstance(world.law, RigidLaw):
@@ -61,14 +71,28 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
 
 @dataclass
 class _Worst:
-    """The largest violations seen so far, with the largest force [N, N m] and speed [m/s, rad/s]."""
+    """The largest violations seen so far, with the largest force [N, N m] and speed [m/s, rad/s].
+
+    `missed` is what forces have left of the changes of the velocity (nv,) so far, `turned` the largest changes that
+    forces other than those of contacts would have made [m/s, rad/s].
+    """
 
     force: float = NO_FORCE
     speed: float = 0.0
     violations: dict[str, float] = field(default_factory=lambda: dict.fromkeys(list(LIMITS)[:5], 0.0))
+    missed: Array | float = 0.0
+    turned: float = NO_SPEED
 
     def see(self, law: str, value: float) -> None:
         self.violations[law] = max(self.violations.get(law, 0.0), value)
+
+    def pass_by(self, change: Array, by_forces: Array, without_contacts: float) -> None:
+        """Take a step: how its velocity has changed, should have by all forces, and would have without contacts."""
+        self.missed = self.missed + (change - by_forces)
+        self.turned += without_contacts
+
+    def momentum(self) -> float:
+        return float(np.abs(self.missed).max(initial=0.0)) / max(self.turned, self.speed)
 
     def report(self) -> dict[str, float]:
         return {law: v / self.force if "relative" in law else v for law, v in self.violations.items()}
@@ -82,16 +106,25 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     done = size = 0.0
     for segment in arc.segments:
         flow = flow.rebased(segment.t0, segment(segment.t0))  # as the run did, whose slip directions go on from there
-        half = 0.5 * (segment.t1 - segment.t0)
+        half, by_forces, without = 0.5 * (segment.t1 - segment.t0), np.zeros(world.nv), 0.0
         for point, weight in zip((*POINTS, 1.0), (*WEIGHTS, 0.0), strict=True):
             t = segment.t0 + half * (1.0 + point) if weight else segment.t1
-            power = _look_here(world, flow, mode, t, segment, worst)
+            power, accelerations = _look_here(world, flow, mode, t, segment, worst)
             done, size = done + weight * half * power, size + weight * half * abs(power)
+            by_forces += weight * half * accelerations[:, 0]
+            without += weight * half * float(np.abs(accelerations[:, 1]).max(initial=0.0))
+        worst.pass_by(world.v(segment(segment.t1)) - world.v(segment(segment.t0)), by_forces, without)
     return done, size
 
 
-def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, segment: Segment, worst: _Worst) -> float:
-    """See the violations at one time; returns the power of what is not conservative [W]."""
+def _look_here(
+    world: World, flow: ContactFlow, mode: SystemMode, t: float, segment: Segment, worst: _Worst
+) -> tuple[float, Array]:
+    """See the violations at one time; returns the power of what is not conservative [W], and accelerations (nv, 2).
+
+    These are M^-1 of all forces, with those of the contacts as they are told, however the run has found it; and without
+    those of the contacts.
+    """
     x = segment(t)
     q, v = world.q(x), world.v(x)
     if world.closed_loops is not None:
@@ -105,11 +138,12 @@ def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, segm
     else:
         found = flow.contact_forces(t, x)  # type: ignore[attr-defined]
         forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
-    power = world.mechanism.working_power(t, q, v)
+    power, force = world.mechanism.working_power(t, q, v), terms.force
     if (applied := world.applied_at(t, x)) is not None:
-        power += float(applied @ v)
+        power, force = power + float(applied @ v), force + applied
+    both = np.column_stack([force + terms.rows.T @ forces, force])
     # The rows give J v; the rates, relative to moving ground, would miss the power of the ground.
-    return power + float(forces @ (terms.rows @ v))
+    return power + float(forces @ (terms.rows @ v)), solve_mass(terms.mass, both)
 
 
 def _see_gaps(world: World, mode: SystemMode, t: float, x: Array, worst: _Worst) -> None:

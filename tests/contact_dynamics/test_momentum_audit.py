@@ -1,0 +1,85 @@
+"""Runs whose velocities change by other forces and impulses than they tell of fail their check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+from contactsim.contact_dynamics.contact_rows import ContactEvent, PostEvent
+from contactsim.contact_dynamics.rigid_flow import RigidFlow
+from contactsim.contact_dynamics.transitions import RigidContacts
+from contactsim.contact_dynamics.world import World
+
+Array = np.ndarray
+Spoil = Callable[[World, Array, Array], None]
+
+
+def thrown() -> cs.Trajectory:
+    """A box that tumbles over its corners."""
+    box = cs.Robot.box(1.0, (0.2, 0.3, 0.1), friction=0.4, restitution=0.5)
+    turn = pin.Quaternion(pin.exp3(np.array([0.3, 0.2, 0.1]))).coeffs()
+    start = cs.State(np.r_[0.0, 0.0, 0.2, turn], [0.5, 0.2, -0.5, 1.0, 0.5, 2.0])
+    return cs.simulate(cs.ContactSystem(box), start, (0.0, 0.25), engine="python")
+
+
+def sideways(world: World, before: Array, after: Array) -> None:
+    world.v(after)[0] += 0.01
+
+
+def too_much(world: World, before: Array, after: Array) -> None:
+    world.v(after)[:] += 0.02 * (world.v(after) - world.v(before))
+
+
+def turned(world: World, before: Array, after: Array) -> None:
+    world.v(after)[5] += 0.5
+
+
+def elsewhere(world: World, before: Array, after: Array) -> None:
+    world.q(after)[2] += 1e-4
+
+
+@pytest.mark.parametrize(
+    ("spoil", "law"),
+    [(sideways, "impulses"), (too_much, "impulses"), (turned, "impulses"), (elsewhere, "leaps")],
+)
+def test_impacts_that_change_more_than_they_tell(monkeypatch: pytest.MonkeyPatch, spoil: Spoil, law: str) -> None:
+    thrown().check()
+    record = RigidContacts._record
+
+    def spoilt(own: RigidContacts, x: Array, event: ContactEvent, then: PostEvent) -> object:
+        if then.impact is not None:
+            after = then.x.copy()
+            spoil(own._world, x, after)
+            then = then._replace(x=after)
+        return record(own, x, event, then)
+
+    monkeypatch.setattr(RigidContacts, "_record", spoilt)
+    with pytest.raises(cs.CheckError, match=law):
+        thrown().check()
+
+
+def test_a_force_that_does_no_work_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The balance of energy knows nothing of it."""
+    field = RigidFlow.field
+
+    def magnetic(own: RigidFlow, t: float, x: Array) -> Array:
+        rate = field(own, t, x).copy()
+        rate[6:9] += 0.05 * np.cross([0.0, 0.0, 1.0], x[7:10])
+        return rate
+
+    monkeypatch.setattr(RigidFlow, "field", magnetic)
+    traj = thrown()
+    with pytest.raises(cs.CheckError, match="momentum"):
+        traj.check()
+    assert traj.check(raise_errors=False)["energy balance [relative]"] <= 1e-6
+
+
+def test_slips_that_stop_take_no_impulse_that_is_told() -> None:
+    ball = cs.ContactSystem(cs.Robot.sphere(1.0, 0.1, friction=0.3))
+    rolls = cs.simulate(ball, cs.State([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], [1.0, 0.3, 0.0, 1.0, 2.0, 3.0]), (0.0, 0.5))
+    assert rolls.events[0].impulses == {}
+    assert rolls.check()["impulses of jumps [relative]"] <= 1e-12
