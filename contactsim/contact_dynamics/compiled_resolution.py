@@ -99,10 +99,11 @@ class CompiledResolution:
         if happened.after.redundant or not self.known.issuperset(struck + closed):
             return None
         stages = None if impact is None else self._passed(impact)
-        if impact is not None and stages is None:
+        if (impact is not None and stages is None) or not happened.left.keys() <= set(closed):
             return None
+        left = [happened.left.get(i, np.zeros(self.world.mechanism.dims[i])) for i in closed] if happened.left else []
         before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
-        event = PassedEvent(happened.t, happened.x, happened.x_post, struck, stages or (), closed, before, after)
+        event = PassedEvent(happened.t, happened.x, happened.x_post, struck, stages or (), closed, before, after, left)
         found = self.events.derivative(event)
         if found is None or len(found) == self.world.tangent_size:
             return found

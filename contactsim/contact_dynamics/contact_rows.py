@@ -85,7 +85,10 @@ class PostEvent(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """An event: when and where, its impact, and the modes before and behind it."""
+    """An event: when and where, its impact, and the modes before and behind it.
+
+    `left` are the impulses behind the impact that brought to rest what is at rest, {contact: along its rows}.
+    """
 
     t: float
     x: Array
@@ -93,6 +96,7 @@ class Happened(NamedTuple):
     x_post: Array
     mode: SystemMode
     after: SystemMode
+    left: Mapping[int, Array] = {}
 
 
 class ContactTerms(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -246,6 +246,7 @@ class PassedEvent(NamedTuple):
         struck, stages: contacts that took part in its impact, in rising order, and its stages; none without one.
         closed: contacts that are closed behind it, in rising order.
         before, after: states of these.
+        left: impulses behind the impact that brought some of them to rest, along the rows of each; empty: none did.
     """
 
     t: float
@@ -256,6 +257,7 @@ class PassedEvent(NamedTuple):
     closed: tuple[int, ...]
     before: tuple[ContactState, ...]
     after: tuple[ContactState, ...]
+    left: Sequence[Array] = ()
 
 
 class CompiledEvents(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,21 @@ from .impacts import with_friction
 from .variables import Beside, Neighbourhood, Parameter, TermChanges, Time, Variable
 from .world import World
 from .zero import OF_FRICTION
+
+
+class _Resting(NamedTuple):
+    """Rows (k,) at rest behind an event, whether each came to rest in it, and the forces (k, nv) that hold them."""
+
+    rows: list[int]
+    stopping: Array
+    forces: Array
+
+
+class _Turned(NamedTuple):
+    """A change (nv,) of the velocity by impulses along rows, and its variations (nv, dim + k), the impulses held."""
+
+    change: Array
+    by_state: Array
 
 
 @dataclass(frozen=True)
@@ -48,7 +64,7 @@ class OutcomeSensitivity:
 
     def by_time(self, happened: Happened) -> Array:
         """D_t R (dim,) of `derivative`."""
-        return self.derivative(*happened, (Time(self._world, happened.t),))[:, -1]
+        return self.derivative(*happened, variables=(Time(self._world, happened.t),))[:, -1]
 
     def by_parameters(self, happened: Happened, names: Sequence[str]) -> dict[str, Array]:
         """{name: D_p R (dim,)} of `derivative` for those of some parameters of which it is known."""
@@ -58,7 +74,7 @@ class OutcomeSensitivity:
         variables = tuple(Parameter(found[name], happened.t) for name in acting)
         known = {name: np.zeros(size) for name in found}
         if acting:
-            columns = self.derivative(*happened, variables)
+            columns = self.derivative(*happened, variables=variables)
             self._last[:] = [(happened, columns[:, :size])]
             known |= dict(zip(acting, columns[:, size:].T, strict=True))
         return known
@@ -76,6 +92,7 @@ class OutcomeSensitivity:
         x_post: Array,
         mode: SystemMode,
         after: SystemMode,
+        left: Mapping[int, Array],
         variables: tuple[Variable, ...] = (),
     ) -> Array:
         """D R (dim, dim + k) by the state and some variables, of an impact with its outcome held, and of what rests.
@@ -84,7 +101,7 @@ class OutcomeSensitivity:
         lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with both
         tangential variations zero: what is left of the one across the slip when the held direction takes over is
         removed by the impulse of friction that would have removed it. What was held before is left as it is: where
-        nothing comes to rest, the derivative is the identity.
+        nothing comes to rest, the derivative is the identity. The impulses `left` turn with what they act on.
         """
         world, nv, size = self._world, self._world.nv, self._world.tangent_size
         jacobian = np.eye(size, size + len(variables))
@@ -112,18 +129,74 @@ class OutcomeSensitivity:
                 gaps_x[:, column] += changes.gaps[heads]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ gaps_x[closing]
         if stopping.any():
-            v_post = world.v(x_post)
-            constraint = np.zeros((len(rows), world.tangent_size))
-            constraint[:, :nv] = world.mechanism.rate_derivatives(t, world.q(x_post), v_post, after.closed)[rows]
-            constraint[:, nv : 2 * nv] = terms.rows[rows]
-            forces = with_rubbing(world, after, terms, where, rows) @ terms.rows
-            solved = solve_mass(terms.mass, forces.T)
-            settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
-            rates_x = constraint @ jacobian
-            for column, changes in enumerate(self._changes(variables, x_post, after), size):
-                rates_x[:, column] += changes.rates[rows]
-            jacobian[nv : 2 * nv] -= settle @ rates_x[stopping]
+            resting = _Resting(rows, stopping, with_rubbing(world, after, terms, where, rows) @ terms.rows)
+            self._bring_to_rest(t, x_post, after, terms, resting, left, jacobian, variables)
         return jacobian
+
+    def _bring_to_rest(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        terms: Terms,
+        resting: _Resting,
+        left: Mapping[int, Array],
+        jacobian: Array,
+        variables: tuple[Variable, ...],
+    ) -> None:
+        """Take from variations of the state those of the velocities that come to rest, in place.
+
+        What the impulses `left` changed turns with the state; velocities that were held before vary by that alone.
+        """
+        world, rows, stopping = self._world, resting.rows, resting.stopping
+        velocity = slice(world.nv, 2 * world.nv)
+        solved = solve_mass(terms.mass, resting.forces.T)
+        settle = solved @ pseudo_inverse(terms.rows[rows] @ solved)
+        turned = self._turned(t, x, left, jacobian, variables)
+        if turned is None:
+            rates_x = self._rates_x(t, x, mode, terms, jacobian, variables)[rows]
+            jacobian[velocity] -= settle[:, stopping] @ rates_x[stopping]
+            return
+        before = world.moved(x, world.q(x), world.v(x) - turned.change)
+        held_x = self._rates_x(t, before, mode, terms, jacobian, variables)[rows]
+        jacobian[velocity] += turned.by_state
+        rates_x = self._rates_x(t, x, mode, terms, jacobian, variables)[rows]
+        rates_x[~stopping] -= held_x[~stopping]
+        jacobian[velocity] -= settle @ rates_x
+
+    def _rates_x(
+        self, t: float, x: Array, mode: SystemMode, terms: Terms, moved: Array, variables: tuple[Variable, ...]
+    ) -> Array:
+        """Variations (m, dim + k) of the velocities of the closed contacts, where those of the state are `moved`."""
+        world, nv = self._world, self._world.nv
+        rates_x = terms.rows @ moved[nv : 2 * nv]
+        rates_x += world.mechanism.rate_derivatives(t, world.q(x), world.v(x), mode.closed) @ moved[:nv]
+        for column, changes in enumerate(self._changes(variables, x, mode), world.tangent_size):
+            rates_x[:, column] += changes.rates
+        return rates_x
+
+    def _turned(
+        self, t: float, x: Array, left: Mapping[int, Array], moved: Array, variables: tuple[Variable, ...]
+    ) -> _Turned | None:
+        """What the impulses `left` changed, and its variations; None: no more than what counts as zero.
+
+        With M w = J^T lam and lam held, M dw = dJ^T lam - dM w.
+        """
+        if not left:
+            return None
+        world, contacts = self._world, tuple(sorted(left))
+        terms, where = closed_terms(world, t, x, contacts)
+        impulses, q = np.zeros(len(terms.rates)), world.q(x)
+        for i in contacts:
+            impulses[where[i]] = left[i]
+        change = solve_mass(terms.mass, terms.rows.T @ impulses)
+        if np.abs(change).max() <= world.tolerances.speed:
+            return None
+        force = -world.mechanism.impulse_derivatives(t, q, change, contacts, impulses) @ moved[: world.nv]
+        for column, variable in enumerate(variables, world.tangent_size):
+            by = variable.changes(q, world.v(x), contacts)
+            force[:, column] += by.rows.T @ impulses - by.mass @ change
+        return _Turned(change, solve_mass(terms.mass, force))
 
     def _changes(self, variables: tuple[Variable, ...], x: Array, mode: SystemMode) -> list[TermChanges]:
         """What variables change of the terms of the closed contacts."""

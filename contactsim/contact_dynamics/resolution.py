@@ -503,6 +503,11 @@ class Resolution:
         normals = [where[i].start for i in contacts]
         return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
 
+    def at_standstill(self, t: float, x: Array, contacts: tuple[int, ...], acceleration: Array) -> Array:
+        """The acceleration a' (nv,) with J a' = J a + J' v: at a configuration that stands still, J' v has no part."""
+        terms, _ = closed_terms(self._world, t, x, self._world.with_resistances(set(contacts)))
+        return acceleration + smallest_change(terms.mass, terms.rows, terms.bias)[0]
+
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
         x = x.copy()

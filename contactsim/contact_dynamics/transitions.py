@@ -203,11 +203,13 @@ class RigidContacts:
 
         def by_state_and_time() -> Array:
             times = [(Time(contacts._world, t),) for contacts in (first, last)]
-            jacobian = first._sensitivity.derivative(t, struck, then.impact, then.x, now, then.mode, times[0])
+            happened = Happened(t, struck, then.impact, then.x, now, then.mode, then.left)
+            jacobian = first._sensitivity.derivative(*happened, variables=times[0])
             if latching.closing:
                 jacobian[:, :-1] = jacobian[:, :-1] @ held_derivative(self._world, first._world, t, x)
             if latching.opening:
-                behind = last._sensitivity.derivative(t, then.x, after.impact, after.x, then.mode, after.mode, times[1])
+                happened = Happened(t, then.x, after.impact, after.x, then.mode, after.mode, after.left)
+                behind = last._sensitivity.derivative(*happened, variables=times[1])
                 jacobian = behind[:, :-1] @ jacobian
                 jacobian[:, -1] += behind[:, -1]
             return jacobian
@@ -375,7 +377,7 @@ class RigidContacts:
         impulses = {} if impact is None else self._impulses(t, then.x, impact, then.left)
         mode = event.mode if then.mode == event.mode else then.mode  # one object, which is equal to itself at once
         changes = self._changes(event.mode, mode, event.kinds, impulses)
-        happened = Happened(t, x, impact, then.x, event.mode, then.mode)
+        happened = Happened(t, x, impact, then.x, event.mode, then.mode, then.left)
         return Transition(
             then.x,
             mode,

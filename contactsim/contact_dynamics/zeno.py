@@ -40,6 +40,9 @@ class Landing(Protocol):
     def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
 
+    def at_standstill(self, t: float, x: Array, contacts: tuple[int, ...], acceleration: Array) -> Array:
+        """The acceleration (nv,) under which contacts of bodies that do not turn move as they do under this one."""
+
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
 
@@ -249,7 +252,8 @@ class _Hops:
         landing = {i for i, time in times.items() if time - duration <= TOGETHER * duration}
         for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True):
             self._gaps[i] = 0.0 if i in landing else self._gaps[i] + (rate + 0.5 * bend * duration) * duration
-        self._x = self._contacts.accelerated(self._x, duration * self._acceleration)
+        acceleration = self._contacts.at_standstill(self._t, self._x, self._all, self._acceleration)
+        self._x = self._contacts.accelerated(self._x, duration * acceleration)
         before = set(self._contacts.pressing(self._mode))
         alike = frozenset(landing), frozenset(before)
         then = self._contacts.land(self._t, self._x, self._mode, landing, slowest, self._impacts.get(alike))

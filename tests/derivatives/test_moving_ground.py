@@ -9,7 +9,7 @@ import contactsim as cs
 
 SHAKES = cs.terrain.Moving(cs.terrain.Flat(), cs.terrain.Oscillation((0.05, 0.02, 0.0), 1.1))
 ERROR = 1e-6  # of the derivative, relative to the differences' largest entry
-OF_BOUNCES = 1e-4  # where bounces end: hops lower than `Tolerances.hop` are left out
+OF_BOUNCES = 1e-6  # where bounces end: differences of runs that leave out hops lower than `Tolerances.hop`
 
 
 def tumbling(q: list[float], v: list[float]) -> cs.State:

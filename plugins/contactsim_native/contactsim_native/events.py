@@ -155,8 +155,9 @@ class NativeEvents(CompiledEvents):
         found = np.empty((size, size))
         stages = [given_stage(stage) for stage in event.stages]
         states = ([numbers_of(state) for state in part] for part in (event.before, event.after))
+        left = np.concatenate([np.zeros(0), *event.left]).tolist()
         known = _native.differentiate_event(
-            self.world, event.t, event.x, event.x_post, event.struck, stages, event.closed, *states, found
+            self.world, event.t, event.x, event.x_post, event.struck, stages, event.closed, *states, left, found
         )
         return found if known else None
 

@@ -331,12 +331,14 @@ class EventDerivative {
         }
         if (std::find(stopping.begin(), stopping.end(), char(true)) == stopping.end()) return true;
         const int size = static_cast<int>(rows.size());
-        Matrix by_state;
-        if (!rates_by_state(behind_, happened_.x_post, v_, by_state)) return false;
+        Matrix by_state, before_left;
+        if (!turn_left(before_left) || !rates_by_state(behind_, happened_.x_post, v_, by_state)) return false;
         held.clear(size, nv_), rates.clear(size, wide_);
         for (int j = 0; j < size; ++j) {
             std::copy_n(behind_.row(robot_, rows[j]), nv_, held.rows()[j]);
-            if (stopping[j]) std::copy_n(by_state.rows()[rows[j]], wide_, rates.rows()[j]);
+            const bool turned = !before_left.data.empty();
+            if (stopping[j] || turned) std::copy_n(by_state.rows()[rows[j]], wide_, rates.rows()[j]);
+            if (!stopping[j] && turned) add_scaled(rates.rows()[j], -1.0, before_left.rows()[rows[j]], wide_);
         }
         directions = held;
         for (int i = 0, place = 0; i < count; ++i) {
@@ -344,6 +346,32 @@ class EventDerivative {
             if (!rub(i, directions.rows()[place])) return false;
         }
         return take(held, directions, rates, size, v_x_);
+    }
+
+    // What the impulses that are left changed turns with the state: adds that to the variations of the velocity. Before
+    // it, what is closed varied by `rates`; none: they changed no more than what counts as zero.
+    bool turn_left(Matrix& rates) {
+        if (happened_.left.empty()) return true;
+        std::vector<double> change(nv_, 0.0), before = v_;
+        for (int r = 0; r < behind_.mode.rows; ++r) {
+            add_scaled(change.data(), happened_.left[r], behind_.row(robot_, r), nv_);
+        }
+        behind_.scratch.sweep.solve(robot_, change.data());
+        double largest = 0.0;
+        for (const double part : change) largest = std::max(largest, std::abs(part));
+        if (largest <= world_.rules.speed) return true;
+        for (int k = 0; k < nv_; ++k) before[k] -= change[k];
+        if (!rates_by_state(behind_, happened_.x_post, before, rates)) return false;
+        Matrix by_place, turned;
+        by_place.clear(nv_, nv_), turned.clear(nv_, wide_);
+        if (!subtract_momentum(weightless_, behind_.mode, happened_.x_post, change.data(), happened_.left.data(),
+                               by_place.rows(), room_)) {
+            return false;
+        }
+        add_product(turned.rows(), 1.0, by_place.rows(), q_x_.rows(), nv_, nv_, wide_);
+        solve_mass(robot_, behind_.scratch.sweep, turned.rows(), wide_);
+        for (int k = 0; k < nv_; ++k) add_scaled(v_x_.rows()[k], 1.0, turned.rows()[k], wide_);
+        return true;
     }
 
     // Adds to the direction of a normal force the friction of a contact that slips; false where that has no direction.

@@ -24,6 +24,7 @@ struct Happened {
     std::vector<PassedStage> stages;
     std::vector<int> closed;                  // contacts that are closed behind it, in rising order
     std::vector<ContactState> before, after;  // states of these
+    std::vector<double> left;  // impulses along all their rows that brought to rest what is at rest; none: empty
 };
 
 // D R (2 nv, 2 nv) by tangent vectors (dq, dv) of a robot and velocities; false where rows depend on each other.

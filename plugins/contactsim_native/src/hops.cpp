@@ -54,6 +54,8 @@ class Hops {
             landing[i] = times[i] - duration <= rules_.together * duration;
             gaps_[i] = landing[i] ? 0.0 : gaps_[i] + (motion_.rates[i] + 0.5 * motion_.bends[i] * duration) * duration;
         }
+        known = contacts_.stand_still(v_, states_, off_, motion_.acceleration);
+        if (!known) return duration;
         for (std::size_t k = 0; k < v_.size(); ++k) v_[k] += duration * motion_.acceleration[k];
         known = contacts_.land(v_, states_, unique_, landing, slowest);
         if (!known) return duration;

@@ -25,6 +25,9 @@ class Landing {
     virtual ~Landing() = default;
     virtual bool gap_motion(const std::vector<double>& v, const std::vector<ContactState>& states, bool unique,
                             const Contacts& contacts, GapMotion& found) = 0;
+    // The acceleration under which contacts of bodies that do not turn move as they do: J a' = J a + J' v.
+    virtual bool stand_still(const std::vector<double>& v, const std::vector<ContactState>& states,
+                             const Contacts& contacts, std::vector<double>& acceleration) = 0;
     // Behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays.
     virtual bool land(std::vector<double>& v, std::vector<ContactState>& states, bool& unique, const Contacts& landing,
                       double slowest) = 0;

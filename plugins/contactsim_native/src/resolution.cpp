@@ -90,6 +90,21 @@ class Resolution final : public Landing {
         return true;
     }
 
+    bool stand_still(const std::vector<double>& v, const std::vector<ContactState>& states, const Contacts& contacts,
+                     std::vector<double>& acceleration) override {
+        sweep_at(v);
+        std::vector<int> chosen;
+        for (int i = 0; i < count_; ++i) {
+            if (!contacts[i] && !states[i].closed()) continue;
+            for (int d = 0; d <= width(i); ++d) chosen.push_back(all_.first[i] + d);
+        }
+        std::vector<double> missing(rows()), change;
+        for (int i = 0; i < rows(); ++i) missing[i] = -scratch_.bias[i];
+        if (!smallest_change(chosen, missing, change)) return false;
+        push(acceleration, chosen, change);
+        return true;
+    }
+
     bool land(std::vector<double>& v, std::vector<ContactState>& states, bool& unique, const Contacts& landing,
               double slowest) override {
         Before before{states, std::vector<Kind>(count_, Kind::none), landing};
