@@ -54,6 +54,10 @@ class SingularError(SimulationError):
     """The equations of motion have no unique solution at a state: a singular mass matrix or dependent constraints."""
 
 
+class OutsideError(SimulationError):
+    """A state lies outside of where the system is defined, such as beyond the edge of its ground."""
+
+
 class StepSizeError(SimulationError):
     """The integrator cannot meet its tolerance with a step above the smallest one."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..common.arrays import Array
-from ..errors import StepSizeError
+from ..errors import OutsideError, StepSizeError
 from .course import Course, Landing
 from .flow import Flow, GuardBounds, Look, Looks
 from .guard_minima import MANY, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
@@ -58,6 +58,14 @@ class Crossing:
     before: float
     after: float
     level: float
+
+
+def _retry_within(stepper: Stepper, segment: Segment, error: OutsideError) -> None:
+    """Try a shorter step than one that led out of where the system is defined; the error where there is none."""
+    try:
+        stepper.retry(segment)
+    except StepSizeError:
+        raise error from None
 
 
 def _bow(segment: Segment, t: float) -> float:
@@ -330,16 +338,16 @@ class Watch:
     def pass_step(self, stepper: Stepper, segment: Segment, bound: float) -> tuple[Segment | None, frozenset[Hashable]]:
         """The step, ended early by the first guard that fires in it, and the guards that fire there.
 
-        None where the step ran too far past a singular stop, or is too long to show a guard, or what acts by the time:
-        a shorter one is to be tried, from where it began. What fires within `Tolerances.event_time` of `bound` [s], at
-        which the run stops or something else happens, fires at that instant.
+        None where the step ran too far past a singular stop, or out of where the system is defined, or is too long to
+        show a guard, or what acts by the time: a shorter one is to be tried, from where it began. What fires within
+        `Tolerances.event_time` of `bound` [s], at which the run stops or something else happens, fires at that instant.
         """
         self._flow = stepper.flow  # its references may have been renewed
         if self._flow.forcing is not None and is_hidden(self._flow.forcing, segment):
             stepper.retry(segment)
             return None, frozenset()
-        segment = self._with_room(stepper, segment)
         try:
+            segment = self._with_room(stepper, segment)
             passed, fired = self._locate(stepper, segment)
             if fired and 0.0 < bound - passed.t1 <= self._window:
                 passed = stepper.land(passed, bound)
@@ -348,6 +356,9 @@ class Watch:
             return None, frozenset()
         except StepSizeError:
             stepper.retry(segment)
+            return None, frozenset()
+        except OutsideError as error:
+            _retry_within(stepper, segment, error)
             return None, frozenset()
         if not fired and passed.t1 >= bound:
             fired = self._imminent(passed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..errors import CallbackError, SimulationError, StepSizeError
+from ..errors import CallbackError, OutsideError, SimulationError, StepSizeError
 from .course import Course, Passed, Watching
 from .differences import tangent_derivative
 from .flow import Cruise, Flow
@@ -442,11 +442,18 @@ class Stepper:
             raise SimulationError(f"the state became infinite or NaN at t = {solver.t:.12g} s", t=t0)
         # The method evaluated the field last where the step ends: there the guards cost next to nothing now.
         end = self.space.integrate(base, solver.y)
-        guards = np.asarray(self.flow.guards(solver.t, end), dtype=float)
+        guards = self._guards_at(solver.t, end)
         dense = solver.dense_output()
         if compiled is not None:
             self.evaluations += compiled.evaluations - before
         return Segment(t0, solver.t, base, dense, self.space, end, guards, start, self._missed(solver, solver.t - t0))
+
+    def _guards_at(self, t: float, x: Array) -> Array | None:
+        """The guards (ng,) at the end of a step; None where it led out of where the system is defined."""
+        try:
+            return np.asarray(self.flow.guards(t, x), dtype=float)
+        except OutsideError:
+            return None
 
     def _missed(self, solver: OdeSolver, step: float) -> float:
         """The part of its tolerance that a step spent, by the length that the method proposes for the next one."""

@@ -282,3 +282,34 @@ def test_a_capsule_bounces_with_its_other_end_high_above_hills_that_fit_it_close
     assert [run.status for run in runs] == 2 * [cs.Status.FINISHED]
     runs[0].check()
     assert runs[0].final.q == pytest.approx(runs[1].final.q, abs=1e-7)
+
+
+FIELD = np.linspace(-0.5, 0.5, 9)
+EDGE = 1e-9  # m, how far from the edge of its ground a run may stop
+
+
+def thrown_over_a_field(speed: float, engine: str) -> cs.Trajectory:
+    """A point that is dropped 0.2 m above the middle of a level height field of one metre."""
+    ground = cs.terrain.HeightField(FIELD, FIELD, np.zeros((9, 9)))
+    system = cs.ContactSystem(point_mass(friction=0.9), terrain=ground)
+    return cs.simulate(system, cs.State([0.0, 0.0, 0.2], [speed, 0.0, 0.0]), (0.0, 1.0), engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+@pytest.mark.parametrize("speed", [1.5, 2.0])
+def test_steps_of_a_run_that_stays_on_its_field_do_not_lead_out_of_it(engine: str, speed: float) -> None:
+    """In flight they are long, and those that were tried first led beyond the edge: it was refused."""
+    if engine == "native":
+        pytest.importorskip("contactsim_native._native")
+    traj = thrown_over_a_field(speed, engine)
+    fall = np.sqrt(2.0 * 0.2 / G)
+    slides = speed - 0.9 * G * fall  # the plastic impact takes away mu times its normal velocity
+    assert traj.status is cs.Status.FINISHED, traj.message
+    assert traj.final.q[0] == pytest.approx(speed * fall + slides**2 / (2.0 * 0.9 * G) * (slides > 0.0), abs=1e-7)
+
+
+def test_a_run_that_leaves_its_field_stops_at_the_edge() -> None:
+    traj = thrown_over_a_field(5.0, "python")
+    assert traj.status is cs.Status.FAILED
+    assert "outside of the height field" in traj.message
+    assert traj.final.q[0] == pytest.approx(0.5, abs=EDGE)

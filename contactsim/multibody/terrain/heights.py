@@ -15,7 +15,7 @@ from scipy.interpolate import RectBivariateSpline
 
 from ...common.arguments import arguments, function, number, numbers, optional
 from ...common.user_calls import UserCall, real
-from ...errors import CallbackError, InputError, SimulationError
+from ...errors import CallbackError, InputError, OutsideError
 from ..zero import AGREES
 from .hills import Hills, Number
 from .plain_hills import PlainSinusoid, PlainSpline
@@ -143,7 +143,7 @@ class HeightField(Hills):
         """Derivatives of the spline.
 
         Raises:
-            SimulationError: a place lies outside the grid.
+            OutsideError: a place lies outside the grid.
         """
         outside = (places < self._low) | (places > self._high)
         if outside.any():
@@ -169,12 +169,12 @@ class HeightField(Hills):
     def _plain_heights(self) -> PlainSpline | None:
         return PlainSpline(self.x, self.y, self._cells) if type(self) is HeightField else None
 
-    def _beyond(self, place: Iterable[float]) -> SimulationError:
+    def _beyond(self, place: Iterable[float]) -> OutsideError:
         here = ", ".join(f"{c:.4g}" for c in place)
         low, high = (
             " to ".join(f"{c:.4g}" for c in ends) for ends in ((self.x[0], self.x[-1]), (self.y[0], self.y[-1]))
         )
-        return SimulationError(
+        return OutsideError(
             f"a contact is at ({here}) m, outside of the height field, which covers x = {low} m and y = {high} m;"
             " give a larger field or a shorter run"
         )
