@@ -531,17 +531,20 @@ def _fitting(world: World, bound: ContactMechanism) -> dict[str, Any]:
     return {"own_friction": (own_friction, own_static), "restitution": restitution}
 
 
-def _warn_of_rigid_friction(robot: RobotModel, law: ContactLaw) -> None:
-    """Warn of what only rigid laws carry out."""
-    for what, left_out in (
-        ("rolling and torsional friction; those", sorted(robot.moment_coefficients())),
-        ("elliptic cones; the larger coefficients", sorted(robot.ellipses())),
+def _warn_of_rigid_coefficients(robot: Any, mechanism: ContactMechanism, law: ContactLaw) -> None:
+    """Warn of coefficients that only rigid laws carry out."""
+    modelled = isinstance(robot, RobotModel)
+    speeds = robot.stribeck_speeds() if hasattr(robot, "stribeck_speeds") else {}
+    bouncing = [name for name, e in zip(mechanism.all_names, mechanism.restitution.tolist(), strict=True) if e > 0.0]
+    for what, left_out, then in (
+        ("rolling and torsional friction; those", robot.moment_coefficients() if modelled else (), "are left out"),
+        ("elliptic cones; the larger coefficients", robot.ellipses() if modelled else (), "hold in all directions"),
+        ("restitution; the coefficients", bouncing, "are left out, and its damping decides how they rebound"),
+        ("Stribeck speeds of contacts; those", speeds, "are left out"),
     ):
         if left_out:
-            then = "hold in all directions" if what.startswith("elliptic") else "are left out"
-            warnings.warn(
-                f"the compliant law {type(law).__name__} has no {what} of {', '.join(left_out)} {then}", stacklevel=6
-            )
+            names = ", ".join(sorted(left_out))
+            warnings.warn(f"the compliant law {type(law).__name__} has no {what} of {names} {then}", stacklevel=6)
 
 
 def bind(
@@ -558,22 +561,21 @@ def bind(
         InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
     """
     mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
-    if isinstance(robot, RobotModel):
-        if not isinstance(law, RigidLaw):
-            _warn_of_rigid_friction(robot, law)
-        else:
-            if terrain.constant_normal() is None and not robot.shapeless:
-                from ..multibody.kinematics.bound_hills import with_edges_on_hills
+    if not isinstance(law, RigidLaw):
+        _warn_of_rigid_coefficients(robot, mechanism, law)
+    elif isinstance(robot, RobotModel):
+        if terrain.constant_normal() is None and not robot.shapeless:
+            from ..multibody.kinematics.bound_hills import with_edges_on_hills
 
-                mechanism = with_edges_on_hills(mechanism, robot, terrain)
-            if robot.moment_coefficients() or type(law).moments is not RigidLaw.moments:
-                from ..multibody.kinematics.resistances import with_resistances
+            mechanism = with_edges_on_hills(mechanism, robot, terrain)
+        if robot.moment_coefficients() or type(law).moments is not RigidLaw.moments:
+            from ..multibody.kinematics.resistances import with_resistances
 
-                mechanism = with_resistances(mechanism, robot, law)
-            if robot.ellipses():
-                from ..multibody.kinematics.elliptic_cones import with_ellipses
+            mechanism = with_resistances(mechanism, robot, law)
+        if robot.ellipses():
+            from ..multibody.kinematics.elliptic_cones import with_ellipses
 
-                mechanism = with_ellipses(mechanism, robot)
+            mechanism = with_ellipses(mechanism, robot)
     if loops and not hasattr(robot, "frame_id"):
         raise InputError(
             f"a {type(robot).__name__} has no bodies whose loops could be closed; give a Robot, or coordinates"

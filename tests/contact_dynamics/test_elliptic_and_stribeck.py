@@ -90,6 +90,20 @@ def test_what_an_elliptic_cone_is_refused_for() -> None:
         cs.ContactSystem(elliptic_ball(), law="hunt-crossley")
 
 
+def test_coefficients_that_a_compliant_law_leaves_out_are_told() -> None:
+    """Restitution and Stribeck speeds were left out without a word."""
+    bouncing = cs.Robot.sphere(1.0, 0.1, restitution=0.5)
+    with pytest.warns(UserWarning, match="HuntCrossley has no restitution; the coefficients of ball are left out"):
+        cs.ContactSystem(bouncing, law="hunt-crossley")
+    falling = cs.Robot.sphere(1.0, 0.1, friction=0.2, static_friction=0.4, stribeck=0.1)
+    with pytest.warns(UserWarning, match="LuGre has no Stribeck speeds of contacts; those of ball are left out"):
+        cs.ContactSystem(falling, law="lugre")
+    gap = cs.Gap(lambda t, q: q[0], lambda t, q: np.ones(1), restitution=0.5, name="tip")
+    mechanism = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: np.array([-G]), [gap])
+    with pytest.warns(UserWarning, match="no restitution; the coefficients of tip"):
+        cs.ContactSystem(mechanism, law="hunt-crossley")
+
+
 # --- blades: friction in one direction --------------------------------------------------------------------------------
 AHEAD, TURNED = 0.1, 0.05  # m from the blade to the centre of mass; kg m^2 about it
 BODY = f"""<robot name="sleigh"><link name="body"><inertial><origin xyz="{AHEAD} 0 0"/><mass value="1"/>
