@@ -103,10 +103,11 @@ class _Jump:
 
     def _settled(self, left: Array) -> Array:
         """Impulses (nv,) that take away what a slip or a hop leaves when it counts as none; zero where it is more."""
-        after = _mode(self.event.mode_post)
-        if after is None or not after.closed:
+        modes = _mode(self.event.mode_pre), _mode(self.event.mode_post)
+        touching = sorted({i for mode in modes if mode is not None for i in mode.closed})
+        if not touching:
             return np.zeros(len(left))
-        rows, _ = self._rows(after.closed)
+        rows, _ = self._rows(touching)
         if np.abs(rows @ self.change).max() > LEAVE * self.world.tolerances.slip_speed:
             return np.zeros(len(left))
         found, _ = smallest_change(self.mass, rows, rows @ solve_mass(self.mass, left))

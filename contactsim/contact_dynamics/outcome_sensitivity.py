@@ -158,11 +158,30 @@ class OutcomeSensitivity:
             jacobian[velocity] -= settle[:, stopping] @ rates_x[stopping]
             return
         before = world.moved(x, world.q(x), world.v(x) - turned.change)
-        held_x = self._rates_x(t, before, mode, terms, jacobian, variables)[rows]
-        jacobian[velocity] += turned.by_state
+        before_x = self._rates_x(t, before, mode, terms, jacobian, variables)
+        jacobian[velocity] += turned.by_state + self._rubbed(mode, terms, left, before_x, variables)
         rates_x = self._rates_x(t, x, mode, terms, jacobian, variables)[rows]
-        rates_x[~stopping] -= held_x[~stopping]
+        rates_x[~stopping] -= before_x[rows][~stopping]
         jacobian[velocity] -= settle @ rates_x
+
+    def _rubbed(
+        self, mode: SystemMode, terms: Terms, left: Mapping[int, Array], rates_x: Array, variables: tuple[Variable, ...]
+    ) -> Array:
+        """Variations (nv, dim + k) of the velocity by friction of the impulses `left`, which turns with the slip.
+
+        With mu s n along the slip z = |z| s, d(mu s n) = n (s dmu + mu (1 - s s^T) dz / |z|).
+        """
+        world, where = self._world, laid_out([(i, self._world.mechanism.dims[i]) for i in mode.closed])
+        along_x = np.zeros((len(terms.rates), rates_x.shape[1]))
+        for i in (i for i in mode.closed if i in left and mode.contacts[i].phase in (Phase.FREE, Phase.DIRECTED)):
+            part = world.tangents(i, where[i])
+            rubs, slip = left[i][part.start - where[i].start : part.stop - where[i].start], terms.rates[part]
+            for column, variable in enumerate(variables, world.tangent_size):
+                along_x[part, column] += rubs * variable.friction[i] / float(world.friction_at(i, slip))
+            if mode.contacts[i].phase is Phase.FREE and len(slip) == 2:
+                across = rates_x[part] - np.outer(slip, slip @ rates_x[part]) / float(slip @ slip)
+                along_x[part] += float(rubs @ slip) / float(slip @ slip) * across
+        return solve_mass(terms.mass, terms.rows.T @ along_x)
 
     def _rates_x(
         self, t: float, x: Array, mode: SystemMode, terms: Terms, moved: Array, variables: tuple[Variable, ...]

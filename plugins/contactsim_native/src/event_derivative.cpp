@@ -369,9 +369,26 @@ class EventDerivative {
             return false;
         }
         add_product(turned.rows(), 1.0, by_place.rows(), q_x_.rows(), nv_, nv_, wide_);
+        for (std::size_t i = 0; i < happened_.closed.size(); ++i) turn_friction(static_cast<int>(i), rates, turned);
         solve_mass(robot_, behind_.scratch.sweep, turned.rows(), wide_);
         for (int k = 0; k < nv_; ++k) add_scaled(v_x_.rows()[k], 1.0, turned.rows()[k], wide_);
         return true;
+    }
+
+    // Adds to forces what the friction of the impulses that are left turns with the slip, c (1 - s s^T) dz / |z|.
+    void turn_friction(int i, const Matrix& rates, Matrix& force) const {
+        if (happened_.after[i].phase != Phase::free || behind_.width(i) != 2) return;
+        const int first = behind_.mode.first[i] + 1;
+        const double *z = &behind_.scratch.rates[first], *rubs = &happened_.left[first];
+        const double square = z[0] * z[0] + z[1] * z[1], share = (rubs[0] * z[0] + rubs[1] * z[1]) / square;
+        const std::array<double, 2> across{-z[1], z[0]};
+        for (int r = 0; r < 2; ++r) {
+            for (int c = 0; c < 2; ++c) {
+                const double part = share * across[r] * across[c] / square;
+                const double* row = behind_.row(robot_, first + r);
+                for (int k = 0; k < nv_; ++k) add_scaled(force.rows()[k], part * row[k], rates.rows()[first + c], wide_);
+            }
+        }
     }
 
     // Adds to the direction of a normal force the friction of a contact that slips; false where that has no direction.
