@@ -64,7 +64,7 @@ class OutcomeSensitivity:
 
     def by_time(self, happened: Happened) -> Array:
         """D_t R (dim,) of `derivative`."""
-        return self.derivative(*happened, variables=(Time(self._world, happened.t),))[:, -1]
+        return self.derivative(*happened, (Time(self._world, happened.t),))[:, -1]
 
     def by_parameters(self, happened: Happened, names: Sequence[str]) -> dict[str, Array]:
         """{name: D_p R (dim,)} of `derivative` for those of some parameters of which it is known."""
@@ -74,7 +74,7 @@ class OutcomeSensitivity:
         variables = tuple(Parameter(found[name], happened.t) for name in acting)
         known = {name: np.zeros(size) for name in found}
         if acting:
-            columns = self.derivative(*happened, variables=variables)
+            columns = self.derivative(*happened, variables)
             self._last[:] = [(happened, columns[:, :size])]
             known |= dict(zip(acting, columns[:, size:].T, strict=True))
         return known

@@ -204,12 +204,12 @@ class RigidContacts:
         def by_state_and_time() -> Array:
             times = [(Time(contacts._world, t),) for contacts in (first, last)]
             happened = Happened(t, struck, then.impact, then.x, now, then.mode, then.left)
-            jacobian = first._sensitivity.derivative(*happened, variables=times[0])
+            jacobian = first._sensitivity.derivative(*happened, times[0])
             if latching.closing:
                 jacobian[:, :-1] = jacobian[:, :-1] @ held_derivative(self._world, first._world, t, x)
             if latching.opening:
                 happened = Happened(t, then.x, after.impact, after.x, then.mode, after.mode, after.left)
-                behind = last._sensitivity.derivative(*happened, variables=times[1])
+                behind = last._sensitivity.derivative(*happened, times[1])
                 jacobian = behind[:, :-1] @ jacobian
                 jacobian[:, -1] += behind[:, -1]
             return jacobian
