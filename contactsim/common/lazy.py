@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-__all__ = ["Elsewhere", "Late", "chebyshev", "lazy", "scipy"]
+__all__ = ["Elsewhere", "Late", "Told", "chebyshev", "lazy", "scipy"]
 
 Value = TypeVar("Value")
 
@@ -39,6 +39,35 @@ class lazy(Generic[Value]):
             return self
         value = instance.__dict__[self._name] = self._function(instance)
         return value
+
+
+class Told:
+    """Base of dataclasses whose attributes may be told later: all at once, when one of them is first asked for."""
+
+    @classmethod
+    def later(cls, tell: Callable[[], dict[str, Any]]) -> Self:
+        """One of which `tell` knows the attributes."""
+        made = object.__new__(cls)
+        made.__dict__["_tell"] = tell
+        return made
+
+    def _hear(self) -> None:
+        tell = self.__dict__.get("_tell")
+        if tell is not None:  # two threads that ask at once are both told
+            self.__dict__.update(tell())
+            self.__dict__.pop("_tell", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._hear()
+        return self.__dict__
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:  # which is asked for what is not there
+            self._hear()
+            if name in self.__dict__:
+                return self.__dict__[name]
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 class Late:

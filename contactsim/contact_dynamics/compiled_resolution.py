@@ -86,7 +86,7 @@ class CompiledResolution:
         named = tuple([kind if kind in KINDS else kind and "other" for kind in fired])
         states = tuple([mode.contacts[i] for i in touching])
         found = self.events.resolve(PlainEvent(event.t, x, touching, states, named))
-        return None if found is None or self._gains(touching, found) else self._post_event(x, event, found)
+        return None if found is None or self._gains(touching, found) else self.told(x, event, found)
 
     def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate; None where the engine does not know all."""
@@ -130,7 +130,7 @@ class CompiledResolution:
         struck = found.impact
         return bool(found.bouncing) or (struck is not None and struck.work > GAINED * struck.turnover)
 
-    def _post_event(self, x: Array, event: ContactEvent, found: Resolved) -> PostEvent:
+    def told(self, x: Array, event: ContactEvent, found: Resolved) -> PostEvent:
         """The answer of the engine, as Python has it."""
         world, x = self.world, x.copy()
         world.v(x)[:] = found.velocity

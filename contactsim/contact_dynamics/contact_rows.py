@@ -222,3 +222,12 @@ def bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode
     """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
     states = mode.contacts
     return mode.changed({i: replace(states[i], until=t) for i in mode.closed if i in contacts})
+
+
+def bounces_ended(t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
+    """The mode without the bounces that have come to their end at `t`, and the contacts which did."""
+    if not any(until <= t for until in mode.limits):
+        return mode, ()
+    states = mode.contacts
+    ended = tuple(i for i in mode.closed if (until := states[i].until) is not None and until <= t)
+    return mode.changed({i: replace(states[i], until=None) for i in ended}), ended

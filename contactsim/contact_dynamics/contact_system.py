@@ -32,6 +32,7 @@ from .world import State, World, bind
 
 if TYPE_CHECKING:
     from ..hybrid.abilities import Held
+    from ..hybrid.journeys import Departure, Journey
     from ..multibody.latches import Latch
     from .variables import Beside
 
@@ -52,7 +53,9 @@ COEFFICIENTS = custom("an array (nc,) of numbers that are zero or positive", _co
 
 
 class Facade(Variants):
-    """What users and files read of a system by name: the parts of its world, and its states."""
+    """What users, files and runs ask of a system: the parts of its world, its states, and what its modes hold."""
+
+    _contacts: Any  # flows, starts and transitions of its kind of law
 
     def _adopt(self) -> None:
         """Show the parts of the world as attributes."""
@@ -199,6 +202,12 @@ class Facade(Variants):
         from .regained import held
 
         return held(flow, t, x)
+
+    def journey(self, departure: Departure) -> Journey | None:
+        """Event after event by the engine of its world; not of a class that has flows or transitions of its own."""
+        own = type(self)
+        is_plain = own.flow is ContactSystem.flow and own.transition is ContactSystem.transition
+        return self._contacts.journey(self, departure) if is_plain and isinstance(self.law, RigidLaw) else None
 
     def contradiction(self, times: Array) -> str | None:
         """Where the ground moves otherwise than its rates say."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from ..hybrid.chart_path import ChartPath
     from ..hybrid.course import Course, Passed
     from ..hybrid.flow import Look, Stages
+    from ..hybrid.journeys import Departure
+    from ..hybrid.tolerances import Tolerances
     from ..multibody.controllers import Holding, PlainGains
-    from ..multibody.plain_robot import PlainContact, PlainRobot
+    from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
 
-INTERFACE = 18  # of what follows; an engine says for which it was made
+INTERFACE = 19  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -260,8 +262,86 @@ class PassedEvent(NamedTuple):
     left: Sequence[Array] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class PlainPassage:
+    """What an engine that knows the events of a world has to know, too, to follow its runs.
+
+    Attributes:
+        robot: what moves.
+        enabling: of each contact the margin that is positive where it may close; None: it always may.
+        jams: whether it is looked for where friction jams contacts.
+        tolerances: what counts as zero.
+    """
+
+    robot: PlainRobot
+    enabling: tuple[PlainMargin | None, ...]
+    jams: bool
+    tolerances: Tolerances
+
+
+class PassedArc(NamedTuple):
+    """An event of a journey, and the arc behind it.
+
+    Attributes:
+        t: when it was [s].
+        before, behind: states.
+        fired: (kind, contact) of the guards that fired, as of `PlainGuards`; and CLOCK where bounces ended.
+        touching: contacts that took part in what followed, in rising order.
+        states: of all contacts behind it.
+    """
+
+    t: float
+    before: Array
+    behind: Array
+    fired: frozenset[Hashable]
+    touching: tuple[int, ...]
+    states: tuple[ContactState, ...]
+
+
+class CompiledJourney(ABC):
+    """What happened from a departure on.
+
+    Attributes:
+        count: events, one at least.
+        evaluations, at_one_instant, to_and_fro: as of `hybrid.journeys.Journey`.
+        first_step: of the arc behind the last event [s]; None: it is not known.
+        begun: the course of that arc, and the first steps of it; None: it is not begun.
+    """
+
+    count: int
+    evaluations: int
+    at_one_instant: int
+    to_and_fro: int
+    first_step: float | None
+    begun: tuple[Course, Passed] | None
+
+    @abstractmethod
+    def event(self, number: int) -> PassedArc:
+        """One of the events."""
+
+    @abstractmethod
+    def resolved(self, number: int) -> Resolved | None:
+        """What the law made of it; None: it was not asked, since nothing struck, opened, stuck or broke away."""
+
+    @abstractmethod
+    def steps(self, number: int) -> Array:
+        """The record of the arc between that event and the next one, see `hybrid.course.Passed`."""
+
+
+class CompiledPassage(ABC):
+    """Runs of a world from event to event, compiled: a function of its arguments, which threads may call at once."""
+
+    @abstractmethod
+    def journey(self, departure: Departure, states: Sequence[ContactState]) -> CompiledJourney | None:
+        """Events from a departure on, where all contacts are in some states; None: Python tells what follows."""
+
+
 class CompiledEvents(ABC):
     """The events of a world, compiled: a function of its arguments, which threads may call at once."""
+
+    def passage(self, world: PlainPassage) -> CompiledPassage | None:
+        """Runs from event to event; None of an engine that leaves these to Python."""
+        return None
 
     @abstractmethod
     def resolve(self, event: PlainEvent) -> Resolved | None:

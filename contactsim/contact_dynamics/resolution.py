@@ -58,7 +58,7 @@ class Resolution:
         self._choice = ModeChoice(world, self._law)
 
     @lazy
-    def _compiled(self) -> CompiledResolution | None:
+    def compiled(self) -> CompiledResolution | None:
         """The events of the world by its engine; None: they are all Python's."""
         if self._world.compiled_engine is None:
             return None
@@ -67,15 +67,15 @@ class Resolution:
         return compiled_resolution(self._world, self._choice)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+        return {name: value for name, value in self.__dict__.items() if name != "compiled"}
 
     def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate, by the engine; None: it does not tell."""
-        return None if self._compiled is None else self._compiled.low(t, x, lowest)
+        return None if self.compiled is None else self.compiled.low(t, x, lowest)
 
     def derivative(self, happened: Happened) -> Array | None:
         """D_x R (dim, dim) of an event by the engine; None: it does not tell."""
-        return None if self._compiled is None else self._compiled.derivative(happened)
+        return None if self.compiled is None else self.compiled.derivative(happened)
 
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
@@ -84,7 +84,7 @@ class Resolution:
         either, slips that are slower than their directions are told come to rest.
         """
         event = self._concerned(event)
-        if self._compiled is not None and (found := self._compiled.resolve(x, event)) is not None:
+        if self.compiled is not None and (found := self.compiled.resolve(x, event)) is not None:
             return found
         try:
             return self._unjammed(x, event, JAMS) if "jam" in event.kinds.values() else self._outcome(x, event)

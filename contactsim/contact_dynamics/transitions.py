@@ -19,7 +19,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
 from ..multibody.mechanism import GROUND
-from .contact_rows import ContactEvent, Happened, Impact, closed_terms, laid_out
+from .contact_rows import ContactEvent, Happened, Impact, bounces_ended, closed_terms, laid_out
 from .resolution import PostEvent, Resolution
 from .rigid_arc import closed_forces, prepare
 from .rigid_flow import flow_of
@@ -28,6 +28,8 @@ from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
 
 if TYPE_CHECKING:
+    from ..hybrid.journeys import Departure, Journey
+    from .journeys import Passage
     from .latching import LatchEvents
     from .outcome_sensitivity import OutcomeSensitivity
     from .variables import Neighbourhood
@@ -54,6 +56,24 @@ class RigidContacts:
         from .outcome_sensitivity import OutcomeSensitivity
 
         return OutcomeSensitivity(self._world, self.neighbourhood, self._resolution.derivative)
+
+    @lazy
+    def _passage(self) -> Passage | None:
+        """The runs of the world by its engine; None: they are Python's."""
+        if self._world.compiled_engine is None:
+            return None
+        from .journeys import Passage, passage_of
+
+        known = self._resolution.compiled
+        compiled = passage_of(self._world, known)
+        return None if compiled is None or known is None else Passage(self._world, self, known, compiled)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_passage"}
+
+    def journey(self, system: Any, departure: Departure) -> Journey | None:
+        """The run of a system from a departure on, see `hybrid.abilities.Engines`."""
+        return None if self._passage is None else self._passage.journey(system, departure)
 
     def under(self, latched: Latched) -> RigidContacts:
         """The same while some latches are closed."""
@@ -111,7 +131,7 @@ class RigidContacts:
         before = SystemMode(states, latched=self._world.latched, waiting=waiting)
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
         event = ContactEvent(t, before, self._world.with_resistances(touching), {})
-        transition = self._record(x, event, self._resolution.resolve(x, event))
+        transition = self.recorded(x, event, self._resolution.resolve(x, event))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
     def restart(self, t: float, x: Array, mode: SystemMode | Mapping[str, Mode]) -> Transition:
@@ -158,7 +178,7 @@ class RigidContacts:
         if "enable" in kinds.values():
             mode = self._enable(t, x, mode, kinds)
         if mode.limits:
-            mode, ended = self._end_bounces(t, mode)
+            mode, ended = bounces_ended(t, mode)
             if ended and not kinds:
                 return self._come_to_rest(x, mode, ended)
         if kinds and set(kinds.values()) <= INNER:
@@ -171,7 +191,7 @@ class RigidContacts:
         if not alone:
             touching |= self._near(t, x, mode)
         event = ContactEvent(t, mode, self._world.with_resistances(touching - beyond), kinds, following=following)
-        return self._record(x, event, self._resolution.resolve(x, event))
+        return self.recorded(x, event, self._resolution.resolve(x, event))
 
     def _latch(
         self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str], latching: LatchEvents, alone: bool
@@ -199,7 +219,7 @@ class RigidContacts:
             again = {i for i, on in heard.items() if on and gaps[i] <= self._world.tolerances.start_depth}
             resting = self._world.with_resistances({*freed.closed, *again})
             after = last._resolution.resolve(then.x, ContactEvent(t, freed, resting, {}))
-        told = first._record(struck, event, then)
+        told = first.recorded(struck, event, then)
 
         def by_state_and_time() -> Array:
             times = [(Time(contacts._world, t),) for contacts in (first, last)]
@@ -231,14 +251,6 @@ class RigidContacts:
             by_parameters=None,
             unmoved=False,
         )
-
-    def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
-        """The mode without the bounces that have come to their end, and the contacts which did."""
-        if not any(until <= t for until in mode.limits):
-            return mode, ()
-        states = mode.contacts
-        ended = tuple(i for i in mode.closed if (until := states[i].until) is not None and until <= t)
-        return mode.changed({i: replace(states[i], until=None) for i in ended}), ended
 
     def _come_to_rest(self, x: Array, mode: SystemMode, ended: tuple[int, ...]) -> Transition:
         """The last of infinitely many bounces: the contacts move on as they did in the mean."""
@@ -371,7 +383,7 @@ class RigidContacts:
 
     # --- the record of an event ---------------------------------------------------------------------------------
 
-    def _record(self, x: Array, event: ContactEvent, then: PostEvent) -> Transition:
+    def recorded(self, x: Array, event: ContactEvent, then: PostEvent) -> Transition:
         """The event, as trajectories and derivatives have it."""
         t, impact = event.t, then.impact
         impulses = {} if impact is None else self._impulses(t, then.x, impact, then.left)

@@ -97,6 +97,13 @@ class Engines:
             )
         return self
 
+    def journey(self, departure: Any) -> Any:
+        """From a `journeys.Departure` on, event after event by a compiled engine as far as it knows them: a `Journey`.
+
+        None: it does not know the first of them.
+        """
+        return None
+
 
 class Spaces:
     """The spaces that its states live in.

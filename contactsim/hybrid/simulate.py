@@ -21,6 +21,7 @@ from .course import Landing
 from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, demand
+from .journeys import Departure, Journey
 from .manifold import Euclidean, Manifold
 from .outcomes import Status, why_no_step
 from .segments import Segment, Steps, segments_of
@@ -145,8 +146,6 @@ class Simulation:
         before = self._events[-1]
         self.system = arcs[finished].system if finished < len(arcs) else trajectory.system
         self.t = before.time
-        last = self._events[-1 - self._to_and_fro :]
-        self._between = tuple({mode for event in last for mode in (event.mode_pre, event.mode_post)})
         self._enter(before.mode_post, before.x_post)
         return self
 
@@ -162,7 +161,6 @@ class Simulation:
         self._notes: list[str] = []
         self._evaluations, self._step_size = settings.evaluations, settings.first_step
         self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
-        self._between: tuple[Hashable, ...] = ()
         self._stop_in_reach = False
         self._restart: dict[str, Any] = {}
         self._at_once = STEPS_AT_ONCE
@@ -434,7 +432,8 @@ class Simulation:
         self._segments.append(passed)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
-            self._pass_event(fired)
+            if not self._travel(fired, bound):
+                self._pass_event(fired)
             return
         if self._stepper.project():
             self._x = self._stepper.x
@@ -493,6 +492,35 @@ class Simulation:
         if not any(note.startswith(f"{what} (") for note in self._notes):
             self._notes.append(f"{what} ({place})")
 
+    def _travel(self, fired: frozenset[Hashable], bound: float) -> bool:
+        """Pass an event, and those that follow, by a compiled engine, as far as it knows them; False: not the first."""
+        most = min(self._at_once, self._settings.max_events - len(self._events) - 1)
+        goes_on = most > 0 and self._at_once > 1 and self._settings.accumulation == "pass"
+        course = self._stepper.departing(bound) if goes_on else None
+        if course is None:
+            return False
+        course.most = self._at_once
+        watch, counts = self._watch, (self._at_one_instant, self._to_and_fro)
+        between = self._between() if watch.at_once or watch.from_zero else ()
+        closely = watch.at_once, watch.from_zero
+        departure = Departure(course, self._mode, fired, self._entered, *closely, *counts, between, most)
+        journey: Journey | None = self.system.journey(departure)
+        if journey is None:
+            return False
+        self._close_arc(journey.events[0])
+        self._arcs += journey.arcs
+        self._events += journey.events[1:]
+        self._retire_stepper()
+        self._evaluations += journey.evaluations
+        self._step_size = journey.first_step
+        self._at_one_instant, self._to_and_fro = journey.at_one_instant, journey.to_and_fro
+        last = self._events[-1]
+        self.t = last.time
+        self._enter(last.mode_post, last.x_post)
+        if journey.begun is not None:
+            self._stepper.take_up(*journey.begun)
+        return True
+
     def _pass_event(self, fired: frozenset[Hashable]) -> None:
         transition = self.system.transition(self.t, self._x, self._mode, fired)
         event = Event(self.t, fired, self._mode, self._x, transition, self.system)
@@ -538,14 +566,15 @@ class Simulation:
         than rounding. Its events follow at once, the guard that leads back not having risen; or, where the fields only
         bend towards the surface, after arcs far shorter than the steps that their motion would allow.
         """
-        modes = event.mode_pre, event.mode_post
-        if not (self._follows_closely(event) and len({*self._between, *modes}) <= 2):
-            self._to_and_fro, self._between = 0, modes
-            return
-        self._to_and_fro, self._between = self._to_and_fro + 1, tuple({*self._between, *modes})
+        between = {event.mode_pre, event.mode_post}
+        if self._follows_closely(event):
+            between |= {*self._between()}
+            self._to_and_fro = self._to_and_fro + 1 if len(between) <= 2 else 0
+        else:
+            self._to_and_fro = 0
         if self._to_and_fro < EVENTS_TO_AND_FRO:
             return
-        names = _told(self._between, event)
+        names = _told(between, event)
         guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
         where = f"at t = {self.t:.12g} s by {guards}"
         contradicted = self._contradicted()
@@ -557,6 +586,11 @@ class Simulation:
         else:
             what = f"ever smaller events in {names} accumulate {where}"
         self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
+
+    def _between(self) -> tuple[Hashable, ...]:
+        """The modes between which the last events led to and fro."""
+        last = self._events[-1 - self._to_and_fro :]
+        return tuple({mode for event in last for mode in (event.mode_pre, event.mode_post)})
 
     def _contradicted(self) -> str:
         """What moves the system by time otherwise than its rates say, to be joined to what the run ends with."""

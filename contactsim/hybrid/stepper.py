@@ -13,7 +13,7 @@ from ..errors import CallbackError, OutsideError, SimulationError, StepSizeError
 from .course import Course, Passed, Watching
 from .differences import tangent_derivative
 from .flow import Cruise, Flow
-from .integrators import EXPLICIT, FIRM, IMPLICIT, method
+from .integrators import AUTOMATIC, EXPLICIT, FIRM, IMPLICIT, method
 from .integrators.tables853 import FIFTH, THIRD, Lower
 from .manifold import Manifold
 from .segments import Chain, Interpolant853, Segment, last_start
@@ -78,6 +78,7 @@ class Stepper:
         self.stiffness = StiffArcs(name, flow.cruise is not None)
         self._suspected_step, self._unknown = 0.0, self.stiffness.automatic
         self._left: SimulationError | None = None  # of a trial that left where the field is defined
+        self._ahead: Passed | None = None  # the first steps of the arc, where they were taken beforehand
         self._use(self.stiffness.name)
         self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
         self.step_size, self.natural_step, self._in_haste, self.hemmed = first_step, first_step, True, False
@@ -252,6 +253,10 @@ class Stepper:
         """
         if self._compiled is None:
             return None
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            if bound == self._bound:
+                return self._gone_on(ahead, bound, watch, most)
         if not self.step_size:
             self._restart(self.t, self.x, bound)
             self.step_size = self._first_step(bound)
@@ -267,7 +272,16 @@ class Stepper:
         course = self._course
         course.in_haste, course.most = self._in_haste, most
         watch.embark(course)
-        passed = cruise(course)
+        return self._gone_on(cruise(course), bound, watch, most)
+
+    def take_up(self, course: Course, passed: Passed) -> None:
+        """Go on behind the first steps of the arc, which an engine took by itself: `cruise` tells them next."""
+        self._course, self._bound, self._ahead, self._unknown = course, course.bound, passed, False
+
+    def _gone_on(self, passed: Passed, bound: float, watch: Watching, most: int) -> Passed | None:
+        """Go on from where a compiled engine has led."""
+        course = self._course
+        assert course is not None
         self.evaluations += passed.evaluations
         if passed.asked is not None:
             if self.stiffness.answer(passed.asked, course):
@@ -298,30 +312,47 @@ class Stepper:
 
     def _new_course(self, bound: float) -> Course:
         """What a compiled engine goes on from: the first step of a new solver."""
-        tolerances, size = self.tolerances, self.step_size or 0.0
-        nothing = np.zeros(0)
-        rate = np.zeros(self.space.dim)
+        course = self._first_course(bound, self.step_size or 0.0, self.stiffness)
+        course.natural = -1.0 if self.natural_step is None else self.natural_step
+        course.approach, course.expandable = self._approach, self._expandable
+        course.in_haste, course.stiff = self._in_haste, self._name == STIFF
+        return course
+
+    def departing(self, bound: float) -> Course | None:
+        """The course of the arc behind an event that ends this one here, for a compiled engine; None: there is none.
+
+        None, too, where another method begins it, or it is not known how long its first step is.
+        """
+        begins_explicitly = self.stiffness.automatic or self._explicit
+        if self.flow.cruise is None or not (self.natural_step and begins_explicitly):
+            return None
+        name = AUTOMATIC if self.stiffness.automatic else EXPLICIT
+        return self._first_course(bound, self.natural_step, StiffArcs(name, True))
+
+    def _first_course(self, bound: float, size: float, stiffness: StiffArcs) -> Course:
+        """The course of an arc that begins here, with its first step."""
+        tolerances, nothing, dim = self.tolerances, np.zeros(0), self.space.dim
         return Course(
             t=self.t,
             bound=bound,
             x=np.array(self.x),
             base=np.array(self.x),
-            y=np.zeros(self.space.dim),
-            rate=rate,
+            y=np.zeros(dim),
+            rate=np.zeros(dim),
             fresh=True,
             step=size,
             proposed=size,
-            natural=-1.0 if self.natural_step is None else self.natural_step,
-            approach=self._approach,
-            expandable=self._expandable,
-            in_haste=self._in_haste,
+            natural=size,
+            approach=math.inf,
+            expandable=EXPANDED * size,
+            in_haste=True,
             rtol=max(STEP_SHARE * tolerances.rtol, FINEST),
             atol=STEP_SHARE * tolerances.atol,
             max_step=tolerances.max_step,
             path_rtol=tolerances.rtol,
             path_atol=tolerances.atol,
-            **self.stiffness.embark(),
-            stiff=self._name == STIFF,
+            **stiffness.embark(),
+            stiff=False,
             most=1,
             values=nothing,
             highest=nothing,

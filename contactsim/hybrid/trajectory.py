@@ -15,6 +15,7 @@ import numpy as np
 from ..common import registry
 from ..common.arguments import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, arguments, custom, numbers, one_of, several
 from ..common.arrays import Array
+from ..common.lazy import Told
 from ..common.representation import brief, counted, span
 from ..common.representation import several as first_of
 from ..errors import CheckError, InputError
@@ -41,7 +42,7 @@ DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Told):
     """One instant at which the mode or the state changed: the set of everything that changed there.
 
     Attributes:
@@ -134,7 +135,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Arc:
+class Arc(Told):
     """A smooth piece of a trajectory: one mode, the steps taken in it, and the event that ended it (if one did).
 
     The system is that of the piece: parameters and pushes may change in the course of a run.

@@ -275,6 +275,10 @@ class NativeWatch(CompiledWatch):
         record, error = _native.cruise(self._arc, method(), course.kept, thresholds(), own, *given)
         for name in GOES_ON:
             setattr(course, name, getattr(own, name))
-        landing = Landing(tuple(own.fired), own.leader, own.at_once) if own.located else None
-        asked = course.kept.derivative() if own.asks else None
-        return Passed(record, own.pending, landing, own.suspected, own.hemmed, own.evaluations, error, asked)
+        return passed_of(own, record, error, course.kept.derivative() if own.asks else None)
+
+
+def passed_of(own: _native.Course, record: Array, error: BaseException | None, asked: Array | None) -> Passed:
+    """The steps of a course, by their record."""
+    landing = Landing(tuple(own.fired), own.leader, own.at_once) if own.located else None
+    return Passed(record, own.pending, landing, own.suspected, own.hemmed, own.evaluations, error, asked)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from contactsim.contact import zero
 from contactsim.contact.modes import ContactState, Mode, Phase
 from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import (
     CompiledEvents,
+    CompiledPassage,
     PassedEvent,
     PassedStage,
     PlainEvent,
     PlainEvents,
+    PlainPassage,
     Resolved,
     ResolvedImpact,
     ResolvedStage,
@@ -41,6 +46,7 @@ WITHOUT_DIRECTION = {  # by standing and phase: these are made once
     (2, 1): ContactState(Mode.SLIP, Phase.FREE),
     (3, 0): CLOSED,
 }
+PLAIN = [1.0, math.inf]  # of a contact that may close, and does not bounce
 UNKNOWN = PlainContact(-1, np.zeros(3), velocity=0)  # in the place of a contact that no event of this may touch
 Array = np.ndarray
 
@@ -51,6 +57,7 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
     values = {
         "rank": SINGULAR,
         "clear_rank": CLEAR_RANK,
+        "clear": zero.CLEAR,
         "speed": world.speed,
         "slip_speed": world.slip_speed,
         "hop": world.hop,
@@ -135,18 +142,20 @@ class NativeEvents(CompiledEvents):
         kinds = [KINDS[kind] for kind in event.kinds]
         regions = [state.region or None for state in event.states]
         found = _native.resolve(self.world, event.t, event.x, event.touching, states, regions, kinds)
-        if found is None:
-            return None
+        return None if found is None else self.resolved(event.touching, found)
+
+    def resolved(self, touching: tuple[int, ...], found: Any) -> Resolved:
+        """An outcome of the extension for the contacts that touch."""
         residuals = {} if found.residuals is None else dict(zip(LAWS, found.residuals, strict=True))
         return Resolved(
             found.velocity,
-            tuple([self._state(i, state) for i, state in zip(event.touching, found.states, strict=True)]),
+            tuple([self.state(i, state) for i, state in zip(touching, found.states, strict=True)]),
             found.unique,
             residuals,
-            self._left(event, found),
-            tuple([event.touching[k] for k in found.bouncing]),
+            self._left(touching, found),
+            tuple([touching[k] for k in found.bouncing]),
             found.rest if found.rest >= 0.0 else None,
-            self._impact(event, found) if found.struck else None,
+            self._impact(touching, found) if found.struck else None,
         )
 
     def derivative(self, event: PassedEvent) -> Array | None:
@@ -165,32 +174,43 @@ class NativeEvents(CompiledEvents):
         """Contacts near to closing."""
         return _native.low(self.world, t, x, lowest)
 
-    def _state(self, i: int, given: tuple[int, int, float, float]) -> ContactState:
-        standing, phase, *direction = given
+    def state(self, i: int, given: Sequence[float]) -> ContactState:
+        """A contact by its standing, phase and direction; then whether it may close, and the end of its bounces."""
+        standing, phase, one, two, *others = given
+        if others and others != PLAIN:
+            enabled, until = others
+            own = self.state(i, given[:4])
+            return replace(own, enabled=enabled > 0.0, until=until if until < math.inf else None)
         known = WITHOUT_DIRECTION.get((standing, phase))
         if known is not None:
             return known
-        return ContactState(STANDINGS[standing], PHASES[phase], tuple(direction[: self.tangents[i]]))
+        return ContactState(STANDINGS[int(standing)], PHASES[int(phase)], (one, two)[: self.tangents[i]])
 
-    def _left(self, event: PlainEvent, found: Any) -> dict[int, Array]:
+    def passage(self, world: PlainPassage) -> CompiledPassage:
+        """Runs from event to event."""
+        from .journeys import NativePassage
+
+        return NativePassage.of(self, world)
+
+    def _left(self, touching: tuple[int, ...], found: Any) -> dict[int, Array]:
         """{contact: impulse along its rows} by which contacts were brought to rest."""
         settled = found.settled
         if not settled:
             return {}
         left, start, parts = found.left, 0, []
-        for i in event.touching:
+        for i in touching:
             parts.append(left[start : start + 1 + self.tangents[i]])
             start += 1 + self.tangents[i]
-        return {event.touching[k]: parts[k] for k in settled}
+        return {touching[k]: parts[k] for k in settled}
 
-    def _impact(self, event: PlainEvent, found: Any) -> ResolvedImpact:
-        stages = tuple([self._stage(event, stage) for stage in found.struck])
+    def _impact(self, touching: tuple[int, ...], found: Any) -> ResolvedImpact:
+        stages = tuple([self._stage(touching, stage) for stage in found.struck])
         return ResolvedImpact(found.struck_matrix, stages, *found.struck_work)
 
-    def _stage(self, event: PlainEvent, stage: tuple[Any, ...]) -> ResolvedStage:
+    def _stage(self, touching: tuple[int, ...], stage: tuple[Any, ...]) -> ResolvedStage:
         before, impulses, chosen, lifted, unique, residuals = stage
         modes, slips = [], []
-        for i, (mode, directed, *direction) in zip(event.touching, chosen, strict=True):
+        for i, (mode, directed, *direction) in zip(touching, chosen, strict=True):
             modes.append(MODES[mode])
             slips.append(np.array(direction[: self.tangents[i]]) if directed else None)
         told = dict(zip(LAWS, residuals, strict=True))

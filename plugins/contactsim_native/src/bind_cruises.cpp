@@ -13,9 +13,6 @@ using namespace native;
 
 namespace {
 
-// Amplitude, phase, and (coordinate, factor) of each angle.
-using SineNumbers = std::tuple<double, double, std::vector<std::pair<int, double>>>;
-
 // What a function of Python raised, with its traceback; None: nothing.
 nb::object raised(const std::exception_ptr& error) {
     if (!error) return nb::none();
@@ -26,14 +23,6 @@ nb::object raised(const std::exception_ptr& error) {
         if (found.traceback().is_valid()) PyException_SetTraceback(value.ptr(), found.traceback().ptr());
         return value;
     }
-}
-
-// A table of numbers that Python owns.
-nb::object table(const std::vector<double>& numbers, std::size_t rows, std::size_t columns) {
-    double* copy = new double[numbers.size() + 1];
-    std::copy(numbers.begin(), numbers.end(), copy);
-    nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(copy, {rows, columns}, owner));
 }
 
 }  // namespace
@@ -265,16 +254,9 @@ void bind_cruises(nb::module_& m) {
                  arc.add(guard);
              })
         .def("add_sines",
-             [](PythonArc& arc, double constant, const std::vector<SineNumbers>& sines) {
-                 Sines margin{constant, {}};
-                 for (const auto& [amplitude, phase, angles] : sines) {
-                     for (const auto& [coordinate, factor] : angles) {
-                         demand(coordinate >= 0 && coordinate < arc.robot.nq, "coordinates of the robot");
-                     }
-                     margin.all.push_back({amplitude, phase, angles});
-                 }
+             [](PythonArc& arc, double constant, const std::vector<SineNumbers>& given) {
                  Guard guard(GuardKind::margin);
-                 guard.margin = margin;
+                 guard.margin = sines(arc.robot, constant, given);
                  arc.add(guard);
              })
         .def("set_reach", [](PythonArc& arc, const Reach& reach) { arc.reach = reach; })

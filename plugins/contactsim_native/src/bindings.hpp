@@ -3,9 +3,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "guards.hpp"
@@ -51,6 +54,28 @@ inline native::Contact limit(int velocity, double sign, int coordinate, double b
     native::Contact contact;
     contact.velocity = velocity, contact.sign = sign, contact.coordinate = coordinate, contact.bound = bound;
     return contact;
+}
+
+// Amplitude, phase, and (coordinate, factor) of each angle.
+using SineNumbers = std::tuple<double, double, std::vector<std::pair<int, double>>>;
+
+inline native::Sines sines(const native::Robot& robot, double constant, const std::vector<SineNumbers>& given) {
+    native::Sines found{constant, {}};
+    for (const auto& [amplitude, phase, angles] : given) {
+        for (const auto& [coordinate, factor] : angles) {
+            demand(coordinate >= 0 && coordinate < robot.nq, "coordinates of the robot");
+        }
+        found.all.push_back({amplitude, phase, angles});
+    }
+    return found;
+}
+
+// A table of numbers that Python owns.
+inline nb::object table(const std::vector<double>& numbers, std::size_t rows, std::size_t columns) {
+    double* copy = new double[numbers.size() + 1];
+    std::copy(numbers.begin(), numbers.end(), copy);
+    nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(copy, {rows, columns}, owner));
 }
 
 // Functions of Python that drive a robot. Who has them keeps them, and shows them to the garbage collector; copies of a
@@ -99,4 +124,5 @@ PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_call
 void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
 void bind_events(nb::module_& m);
+void bind_journeys(nb::module_& m);
 void bind_variations(nb::module_& m);

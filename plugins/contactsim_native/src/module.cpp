@@ -293,5 +293,6 @@ NB_MODULE(_native, m) {
     bind_contacts(m);
     bind_cruises(m);
     bind_events(m);
+    bind_journeys(m);
     bind_variations(m);
 }

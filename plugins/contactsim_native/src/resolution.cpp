@@ -754,10 +754,30 @@ class Resolution final : public Landing {
         for (int k = 0; k < own.problem.count; ++k) {
             if (!own.problem.slides[k]) continue;
             Chosen other = guessed(chosen.modes);
-            other.modes[k] = chosen.modes[k] == Touch::open ? Touch::slip : Touch::open;
-            if (in_modes(own.problem, rules_.pivots, other, true) != Verdict::broken) return false;
+            const bool opens = chosen.modes[k] == Touch::open;
+            other.modes[k] = opens ? Touch::slip : Touch::open;
+            const Verdict verdict = in_modes(own.problem, rules_.pivots, other, true);
+            if (verdict == Verdict::broken) continue;
+            Chosen same = guessed(chosen.modes);
+            if (verdict == Verdict::unknown) return false;
+            if (in_modes(own.problem, rules_.pivots, same, true) == Verdict::unknown) return false;
+            if (is_choice(own, k, opens ? same : other, opens ? other : same)) return false;
         }
         return true;
+    }
+
+    // Whether a contact clearly leaves in the one mode, and is clearly pressed in the other.
+    bool is_choice(const OwnProblem& own, int k, const Chosen& open, const Chosen& closed) const {
+        const auto largest = [](const std::vector<double>& numbers) {
+            double most = 0.0;
+            for (const double number : numbers) most = std::max(most, std::abs(number));
+            return most;
+        };
+        std::vector<double> motion;
+        own.problem.motion(open.forces, motion);
+        const int n = own.problem.first[k];
+        const double clear = rules_.clear;
+        return motion[n] > clear * largest(motion) && closed.forces[n] > clear * largest(closed.forces);
     }
 
     ContactState state_of(const OwnProblem& own, int k, const Chosen& chosen, const ContactState& before,

@@ -5,6 +5,7 @@
 // theirs.
 #pragma once
 
+#include <cmath>
 #include <memory>
 
 #include "mode_search.hpp"
@@ -21,6 +22,7 @@ struct ContactState {
     Standing standing = Standing::open;
     Phase phase = Phase::none;
     std::array<double, 2> direction{};
+    double until = INFINITY;  // end of bounces that are too low to be followed [s]; infinity: it does not bounce
 
     bool closed() const { return standing != Standing::open; }
 };
@@ -29,6 +31,7 @@ struct ContactState {
 struct EventRules {
     PivotRules pivots;
     double rank = 0.0, clear_rank = 0.0;
+    double clear = 0.0;  // of motions and forces between which there is a choice, relative to the largest ones
     double speed = 0.0, slip_speed = 0.0, hop = 0.0, force = 0.0, straight = 0.0;  // of what counts as zero
     double of_force = 0.0, least_force = 0.0, no_force = 0.0;                      // of forces that are rounding
     double less = 0.0, at_edge = 0.0, most_off = 0.0;                              // at the edge of a cone
