@@ -117,7 +117,12 @@ class NativePassage(CompiledPassage):
             [marks_of(mode.contacts) for mode in departure.between],
             departure.most,
         )
-        return NativeJourney(self.events, found, course) if found.count else None
+        error = found.take_error()
+        if found.count:
+            return NativeJourney(self.events, found, course, error)
+        if error is not None and not isinstance(error, Exception):
+            raise error  # no fault of a function, which Python would ask again
+        return None
 
 
 class NativeJourney(CompiledJourney):
@@ -127,21 +132,23 @@ class NativeJourney(CompiledJourney):
         events: the events of the world.
         found: what the extension tells.
         course: of the departure.
+        error: what a user's function raised behind what it tells.
     """
 
-    def __init__(self, events: NativeEvents, found: Any, course: Course) -> None:
+    def __init__(self, events: NativeEvents, found: Any, course: Course, error: BaseException | None) -> None:
         self._events, self._found = events, found
         self.count, self.evaluations = found.count, found.evaluations
         self.at_one_instant, self.to_and_fro = found.at_one_instant, found.to_and_fro
         self.first_step = found.first_step if found.first_step > 0.0 else None
         self.begun = None
+        own = found.course
+        if error is not None or found.begun:
+            self.begun = course, passed_of(own, found.last_record, error, None)
         if found.begun:
-            own = found.course
             for name in GOES_ON:
                 setattr(course, name, getattr(own, name))
             course.x, course.base, course.y, course.rate, course.values, course.highest, *known = found.arrays
             course.floor, course.rounding, course.band = known
-            self.begun = course, passed_of(own, found.last_record, None, None)
 
     def event(self, number: int) -> PassedArc:
         """One of the events."""

@@ -11,22 +11,6 @@
 
 using namespace native;
 
-namespace {
-
-// What a function of Python raised, with its traceback; None: nothing.
-nb::object raised(const std::exception_ptr& error) {
-    if (!error) return nb::none();
-    try {
-        std::rethrow_exception(error);
-    } catch (nb::python_error& found) {
-        nb::object value = nb::borrow(found.value());
-        if (found.traceback().is_valid()) PyException_SetTraceback(value.ptr(), found.traceback().ptr());
-        return value;
-    }
-}
-
-}  // namespace
-
 void bind_cruises(nb::module_& m) {
     nb::class_<Lower>(m, "Lower").def("__init__", [](Lower* self, Row a, Row c, Row missed, Row bend) {
         new (self) Lower{numbers(a), numbers(c), numbers(missed), numbers(bend)};

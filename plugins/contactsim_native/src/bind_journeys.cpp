@@ -64,17 +64,6 @@ Departure departure_of(const TouchingWorld& world, const Course& course, const R
     return from;
 }
 
-// What interrupts a run is no fault of a function of the user's; that is asked again by Python, which tells of it.
-void throw_interrupt(const std::exception_ptr& error) {
-    if (!error) return;
-    try {
-        std::rethrow_exception(error);
-    } catch (const nb::python_error& found) {
-        if (!found.matches(PyExc_Exception)) throw;
-    } catch (const std::exception&) {
-    }
-}
-
 void bind_rules(nb::module_& m) {
     nb::class_<JourneyRules>(m, "JourneyRules")
         .def("__init__", [](JourneyRules* self) { new (self) JourneyRules(); })
@@ -137,6 +126,14 @@ void bind_travelled(nb::module_& m) {
                                       row(leg.highest), row(leg.floor), row(leg.rounding), row(leg.band));
             },
             "Of the last arc: state, origin of the chart, place in it, rate; guards, as courses have them.")
+        .def(
+            "take_error",
+            [](Travelled& found) {
+                const nb::object error = raised(found.error);
+                found.error = found.leg.course.error = nullptr;  // its traceback holds the journey
+                return error;
+            },
+            "What a function of the user's raised, which ended it; None: nothing did.")
         .def_prop_ro("at_one_instant", [](const Travelled& found) { return found.repeats.at_one_instant; })
         .def_prop_ro("to_and_fro", [](const Travelled& found) { return found.repeats.to_and_fro; })
         .def_ro("first_step", &Travelled::first_step)
@@ -169,14 +166,8 @@ void bind_journeys(nb::module_& m) {
            bool from_zero, int at_one_instant, int to_and_fro, const std::vector<Table>& between, int most) {
             const Departure from = departure_of(passage.world, course, x, mode, fired, clock, entered, at_once,
                                                 from_zero, at_one_instant, to_and_fro, between, most);
-            Travelled found;
-            {
-                nb::gil_scoped_release released;
-                found = Journey(passage, method, thresholds, from).run();
-            }
-            throw_interrupt(found.error);
-            found.error = nullptr;
-            return found;
+            nb::gil_scoped_release released;
+            return Journey(passage, method, thresholds, from).run();
         },
         nb::arg("passage"), nb::arg("method"), nb::arg("thresholds"), nb::arg("course"), nb::arg("x"), nb::arg("mode"),
         nb::arg("fired"), nb::arg("clock"), nb::arg("entered"), nb::arg("at_once"), nb::arg("from_zero"),

@@ -78,6 +78,18 @@ inline nb::object table(const std::vector<double>& numbers, std::size_t rows, st
     return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(copy, {rows, columns}, owner));
 }
 
+// What a function of Python raised, with its traceback; None: nothing.
+inline nb::object raised(const std::exception_ptr& error) {
+    if (!error) return nb::none();
+    try {
+        std::rethrow_exception(error);
+    } catch (nb::python_error& found) {
+        nb::object value = nb::borrow(found.value());
+        if (found.traceback().is_valid()) PyException_SetTraceback(value.ptr(), found.traceback().ptr());
+        return value;
+    }
+}
+
 // Functions of Python that drive a robot. Who has them keeps them, and shows them to the garbage collector; copies of a
 // native::Drive call them.
 struct Called {

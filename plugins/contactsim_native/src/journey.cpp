@@ -531,8 +531,8 @@ bool Journey::follow() {
     Course& course = leg_.course;
     cruise(arc_, method_, thresholds_, course);
     error_ = course.error;
-    begun_ = course.steps > 0 && !course.error;
-    if (!begun_ || !ends_in_event()) return false;
+    begun_ = course.steps > 0;
+    if (!begun_ || course.error || !ends_in_event()) return false;
     t_ = course.t;
     x_ = leg_.x;
     fired_.clear();
