@@ -23,7 +23,7 @@ bool Voyage::go_on() {
     const bool landed = located && course_.fired.empty();  // at the bottom of a dip, above zero
     if (landed) shown = Shown::clear;
     const bool ends = step_.t1 >= course_.bound;
-    if (shown == Shown::clear) located = ends && look_at_end();
+    if (shown == Shown::clear) located = ends ? look_at_end() : course_.suspected && nothing_fires();
     keep();
     course_.t = step_.t1;
     std::copy(step_.end.begin(), step_.end.end(), course_.x);

@@ -303,7 +303,7 @@ bool Voyage::may_be_imminent() const {
 }
 
 bool Voyage::look_at_end() {
-    course_.fired.clear(), course_.leader = -1;
+    nothing_fires();
     if (!may_be_imminent()) return true;
     std::vector<double> rates;
     if (!slopes(step_.t1, rates)) return false;

@@ -302,6 +302,12 @@ class Voyage {
 
     // The guards that are, or are so but for their rounding, as what fires; false where that cannot be told.
     bool look_at_end();
+
+    // None of them as what fires.
+    bool nothing_fires() {
+        course_.fired.clear(), course_.leader = -1;
+        return true;
+    }
 };
 
 }  // namespace native
