@@ -13,7 +13,7 @@ from ..common.arrays import Array
 from ..common.user_calls import Margin
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
-from ..hybrid.flow import Transition
+from ..hybrid.flow import CLOCK, Transition
 from ..hybrid.journeys import Departure, Journey
 from ..hybrid.segments import Segment, Steps
 from ..hybrid.trajectory import Arc, Event
@@ -147,8 +147,11 @@ class Log:
     def _transition(self, k: int) -> Transition:
         told, resolved, mode, after = self._found.event(k), self._found.resolved(k), self.mode(k), self.mode(k + 1)
         contacts, t, x = self._passage.contacts, told.t, told.before
+        if resolved is None and told.fired == {CLOCK}:
+            return contacts.transition(t, x, mode, told.fired)
         if resolved is None:
-            return replace(contacts.transition(t, x, mode, told.fired), mode=after)
+            identity = partial(np.eye, self._passage.world.tangent_size)
+            return Transition(x, after, derivative=identity, still=True, unmoved=True)
         kinds = {i: kind for kind, i in sorted(name for name in told.fired if isinstance(name, tuple))}
         switched = {i: mode.contacts[i] for i, kind in kinds.items() if kind == "enable"}
         if switched:

@@ -28,10 +28,11 @@ from contactsim.multibody.zero import ULPS
 
 from . import _native
 from .cruises import GIVEN, GOES_ON, GUARDS, method, native_gaps, native_reach, passed_of, thresholds
-from .events import NativeEvents, numbers_of
+from .events import OPEN, NativeEvents, numbers_of
 
 NAMES = (*GUARDS, "push", "enable")  # of the kinds of guards, by their numbers
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
+OPEN_MARKS = [0.0, 0.0, 0.0, 0.0, 1.0, math.inf]  # of almost all contacts
 Array = np.ndarray
 
 
@@ -137,6 +138,7 @@ class NativeJourney(CompiledJourney):
 
     def __init__(self, events: NativeEvents, found: Any, course: Course, error: BaseException | None) -> None:
         self._events, self._found = events, found
+        self._told: dict[int, PassedArc] = {}  # what was asked for is mostly asked for again
         self.count, self.evaluations = found.count, found.evaluations
         self.at_one_instant, self.to_and_fro = found.at_one_instant, found.to_and_fro
         self.first_step = found.first_step if found.first_step > 0.0 else None
@@ -152,15 +154,22 @@ class NativeJourney(CompiledJourney):
 
     def event(self, number: int) -> PassedArc:
         """One of the events."""
+        known = self._told.get(number)
+        if known is None:
+            known = self._told[number] = self._event(number)
+        return known
+
+    def _event(self, number: int) -> PassedArc:
         t, before, behind, fired, clock, touching, marks = self._found.event(number)
-        states = tuple([self._events.state(i, own) for i, own in enumerate(marks.tolist())])
+        rows = enumerate(marks.tolist())
+        states = tuple([OPEN if own == OPEN_MARKS else self._events.state(i, own) for i, own in rows])
         names = [(NAMES[kind], contact) for kind, contact in fired]
         return PassedArc(t, before, behind, frozenset([*names, CLOCK] if clock else names), tuple(touching), states)
 
     def resolved(self, number: int) -> Resolved | None:
         """What the law made of it."""
         outcome = self._found.outcome(number)
-        return None if outcome is None else self._events.resolved(tuple(self._found.event(number)[5]), outcome)
+        return None if outcome is None else self._events.resolved(self.event(number).touching, outcome)
 
     def steps(self, number: int) -> Array:
         """The record of the arc behind it."""
