@@ -2,7 +2,7 @@
 
 Robots under joint PD: each starts a few millimetres above level ground, tilted and drifting, and lands on foot after
 foot, with rattles; or it starts on its feet, at rest. Also in calls of `pin.constraintDynamics` with all contact
-points of the robot, which is compiled code and the least that an evaluation could take. Times are those of the processor.
+points of the robot, which is compiled code and the least that an evaluation could take. Times are processor time.
 """
 
 from __future__ import annotations
