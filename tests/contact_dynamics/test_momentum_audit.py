@@ -48,7 +48,7 @@ def elsewhere(world: World, before: Array, after: Array) -> None:
 )
 def test_impacts_that_change_more_than_they_tell(monkeypatch: pytest.MonkeyPatch, spoil: Spoil, law: str) -> None:
     thrown().check()
-    record = RigidContacts._record
+    record = RigidContacts.recorded
 
     def spoilt(own: RigidContacts, x: Array, event: ContactEvent, then: PostEvent) -> object:
         if then.impact is not None:
@@ -57,7 +57,7 @@ def test_impacts_that_change_more_than_they_tell(monkeypatch: pytest.MonkeyPatch
             then = then._replace(x=after)
         return record(own, x, event, then)
 
-    monkeypatch.setattr(RigidContacts, "_record", spoilt)
+    monkeypatch.setattr(RigidContacts, "recorded", spoilt)
     with pytest.raises(cs.CheckError, match=law):
         thrown().check()
 
