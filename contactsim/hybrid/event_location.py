@@ -30,7 +30,7 @@ from .segments import Segment
 from .step_bounds import path
 from .stepper import EXACT, Stepper
 from .tolerances import Tolerances
-from .zero import AT_ONCE, GUESS, LANDED, ROOT, SHALLOW, UNITS_A_SECOND
+from .zero import AT_ONCE, GUESS, LANDED, ONE_INSTANT, ROOT, SHALLOW, UNITS_A_SECOND
 
 SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
 SOON = 4.0  # times its mean speed that a guard may have at the end of a step
@@ -402,11 +402,15 @@ class Watch:
             return self._names(np.flatnonzero((highest > self.rounding) & (slopes < 0.0) & there))
 
     def ahead(self, segment: Segment) -> frozenset[Hashable]:
-        """Guards that fall to zero within the accuracy of an event's time behind a step, as they fell in it."""
+        """Guards that fall to zero within what counts as one instant behind a step, as they fell in it.
+
+        They are asked for where no further step can be made: friction that jams as a slip comes to rest leaves forces
+        of which hardly a digit is known.
+        """
         if not len(self.values):
             return frozenset()
         first, last = self._sample(segment).values[[0, -1]]
-        fall = (first - last) * self._window / (segment.t1 - segment.t0)
+        fall = (first - last) * ONE_INSTANT * self._window / (segment.t1 - segment.t0)
         return self._names(np.flatnonzero((self._highest > self.rounding) & (fall > 0.0) & (last <= fall)))
 
     def _locate(self, stepper: Stepper, segment: Segment) -> tuple[Segment, frozenset[Hashable]]:
