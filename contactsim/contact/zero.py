@@ -16,6 +16,7 @@ INSIDE = 1e-6  # how far inside its cone a force of moderate accuracy sticks, re
 STEADY = 1e-8  # change of proposed forces at which their modes are clear
 STILL = 1e-13  # change of forces in a sweep that is rounding
 ACROSS = 1e-14  # motion across a slip direction that is rounding, and share of a Newton step that is
+ACROSS_SINGULAR = 1e-12  # the same of the motion under forces of a singular system, which are known less well
 VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of TOLERANCE, and what rounding adds
 
 # --- of an impact without collision, relative to the slip and the mobilities it begins with --------------------------

@@ -68,7 +68,7 @@ def _plain_arc(world: World, mode: SystemMode, watched: tuple[int, ...]) -> Plai
         contact, force = robot.contacts[i], law.plain(friction, static, touching if acts else touching + 1)
         if contact is None or contact.other is not None or force is None:
             return None
-        closed.append(PlainClosed(contact, "yields" if acts else "released", friction, force))
+        closed.append(PlainClosed(contact, "yields" if acts else "released", friction, static, force))
     return driven_arc(world, robot, closed)
 
 
@@ -88,7 +88,6 @@ def _plain_guards(
         contacts=tuple([i for _, i in guards]),
         closed=tuple([watched.index(i) if kind in ("release", "return") else -1 for kind, i in guards]),
         friction=none,
-        static_friction=tuple(world.static_friction[list(watched)].tolist()),
         directions=((0.0, 0.0),) * len(guards),
         margins=tuple(margins),
         limits_alone=False,

@@ -6,6 +6,7 @@ compiled, or None where it does not know what moves in it: that arc runs in Pyth
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from abc import ABC, abstractmethod
@@ -44,7 +45,7 @@ class PlainClosed:
         state: "smooth" where it slips without friction, "stick", "slip", "directed" of a held direction, or
             "begins" of one that is that of the acceleration, since there is no slip yet; of a compliant law "yields",
             or "released" where its force does not act.
-        friction: kinetic coefficient.
+        friction, static_friction: coefficients.
         force: that of a compliant law; None: the law is rigid.
         region: where the sphere lies along each axis of the box that it touches (-1, 0, 1); () where it touches none.
     """
@@ -52,6 +53,7 @@ class PlainClosed:
     contact: PlainContact
     state: Literal["smooth", "stick", "slip", "directed", "begins", "yields", "released"]
     friction: float
+    static_friction: float
     force: PlainForce | None = None
     region: tuple[int, ...] = ()
 
@@ -70,7 +72,7 @@ class PlainArc:
             pieces say it.
         drive: (t, x) -> what controllers and pushes apply (nv,) and the rate of the memory (memory,), in one array;
             None where `holding` or `gains` or nothing says it all.
-        redundant: whether forces may be many: of such a mode only the motion is asked for, under the smallest of them.
+        redundant: whether forces may be many: the smallest ones act that keep to their cones where contacts slip.
     """
 
     robot: PlainRobot
@@ -95,7 +97,6 @@ class PlainGuards:
         closed: number of it among the closed contacts of the arc; -1 of a gap, of "clear", of "forces", of a jam and of
             "enable".
         friction: static coefficient of each; zero where `closed` is -1.
-        static_friction: that of each closed contact of the arc, of which "forces" needs all.
         margins: (t, x) -> value of those that are "enable", data where they are a `PlainMargin`; None of others.
         directions: (along, aside) that a "stop" of a contact looks along which begins to slip; zero of others: that
             of a held slip looks along its direction.
@@ -109,7 +110,6 @@ class PlainGuards:
     contacts: tuple[int, ...]
     closed: tuple[int, ...]
     friction: tuple[float, ...]
-    static_friction: tuple[float, ...]
     directions: tuple[tuple[float, float], ...]
     margins: tuple[Callable[[float, Array], float] | None, ...]
     limits_alone: bool
@@ -391,6 +391,8 @@ class PlainMotion(NamedTuple):
         others: the largest of all other forces, weights and inertial ones among them [N, N m].
         regularity: det(C M^-1 D^T) / det(C M^-1 C^T): what friction leaves of the determinant of the closed contacts.
         change: accelerations (m,) along the rows; None: the engine does not tell.
+        margin: of a redundant mode the least cone margin of its forces, or the largest that others have where that is
+            as good as none [N]; NaN of others.
     """
 
     acceleration: Array
@@ -399,6 +401,7 @@ class PlainMotion(NamedTuple):
     others: float
     regularity: float
     change: Array | None = None
+    margin: float = math.nan
 
 
 class CompiledArc(ABC):

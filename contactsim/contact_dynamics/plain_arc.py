@@ -32,7 +32,8 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
         if mode.redundant and state == "begins":
             return None
         region = mode.contacts[i].region
-        closed.append(PlainClosed(contact, state, float(world.friction[i]), region=region))
+        friction = float(world.friction[i]), float(world.static_friction[i])
+        closed.append(PlainClosed(contact, state, *friction, region=region))
     return driven_arc(world, robot, closed, mode.redundant)
 
 

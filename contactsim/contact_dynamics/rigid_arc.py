@@ -201,7 +201,7 @@ class Pattern:
     def compiled(self) -> CompiledArc | None:
         """The mode by the engine of its world; None: it runs in Python."""
         found = self._world.compiled_engine
-        if found is None or (self._mode.redundant and self.islands):
+        if found is None:
             return None
         from .plain_arc import plain_arc
 
@@ -348,10 +348,9 @@ def accelerations(
         found = arc.compiled.motion(t, x, slips, references.straight)
         begun = _begun(arc, found.forces, references) if found is not None and arc.incipient else {}
         if found is not None and arc.mode.redundant:
-            if (motion := _redundantly(arc, found)) is not None:
-                return motion
+            return _redundantly(found)
         elif found is not None and not _leaps(references, begun):
-            acceleration, rates, forces, others, regularity, change = found
+            acceleration, rates, forces, others, regularity, change, _ = found
             left = (lambda: regularity) if arc.slips else None
             return Accelerations(acceleration, rates, lambda: forces, None, begun, left, others=others, change=change)
     world = arc.world
@@ -366,13 +365,9 @@ def accelerations(
     return _alone(arc, terms, force, references)
 
 
-def _redundantly(arc: RigidArc, found: PlainMotion) -> Accelerations | None:
-    """The motion under the smallest forces; None where these leave their cones, so that others are looked for."""
-    assert arc.given is not None
-    margin = float(least_margin(arc.given.problem, arc.given.modes, found.forces[arc.kept]))
-    if margin < 0.0:
-        return None
-    acceleration, rates, forces, others, _, change = found
+def _redundantly(found: PlainMotion) -> Accelerations:
+    """The motion of a redundant mode."""
+    acceleration, rates, forces, others, _, change, margin = found
     return Accelerations(acceleration, rates, lambda: forces, lambda: margin, others=others, change=change)
 
 

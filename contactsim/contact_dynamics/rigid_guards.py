@@ -122,7 +122,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
     known = all(kind in KNOWN or kind.startswith(SIDE) for kind in table.places)
     if robot is None or not world.mechanism.bounded_steps or not known:
         return None
-    if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()) or _leaves_a_choice(arc):
+    if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()):
         return None
     count = len(table.names)
     closed, friction, directions = [-1] * count, [0.0] * count, [(0.0, 0.0)] * count
@@ -142,7 +142,6 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         contacts=numbers,
         closed=tuple(closed),
         friction=tuple(friction),
-        static_friction=tuple(world.static_friction[list(arc.closed)].tolist()),
         directions=tuple(directions),
         margins=tuple(margins),
         limits_alone=table.limits is not None,
@@ -153,12 +152,6 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         sense=sense,
         window=window,
     )
-
-
-def _leaves_a_choice(arc: RigidArc) -> bool:
-    """Whether contacts that stick and slip redundantly may move in another way than under the smallest forces."""
-    sticks = any(arc.mode.contacts[i].mode is Mode.STICK for i in arc.closed)
-    return arc.mode.redundant and bool(arc.slips) and sticks
 
 
 class Margin:

@@ -14,7 +14,7 @@ from contactsim.contact.redundant_forces import least_margin
 from contactsim.contact.solvers.contract import Start
 from contactsim.contact.solvers.gauss_seidel import swept
 from contactsim.contact.solvers.pivot import GivenModes, Pivot
-from contactsim.contact.stick_slip_choice import solve
+from contactsim.contact.stick_slip_choice import slips_without_motion, solve
 from contactsim.errors import NoAdmissibleModeError
 
 pytest.importorskip("contactsim_native._native")
@@ -116,17 +116,25 @@ def plate(rng: np.random.Generator | None = None) -> ContactProblem:
 
 
 def as_python_has_it(found: ContactSolution, expected: ContactSolution) -> None:
-    """One motion; of many forces the smallest, or those whose least margin is largest, up to where that is flat."""
+    """One motion; of many forces the smallest, or those whose least margin is largest, up to where that is flat.
+
+    Where slips begin redundantly, or without motion, forces may be many that do the same. Whether a contact that does
+    not move slips is left to what puts such contacts back to stick.
+    """
     problem, modes = expected.problem, expected.modes
-    assert (found.modes, found.unique) == (modes, expected.unique)
     assert np.abs(found.motion - expected.motion).max() <= SAME * problem.speed
+    found.verify()
+    if found.modes != modes and (slips_without_motion(found) or slips_without_motion(expected)):
+        return
+    assert (found.modes, found.unique) == (modes, expected.unique)
     size = np.abs(expected.forces).max()
     smallest = GivenModes(problem, modes).forces([None] * len(modes)).forces if Mode.SLIP not in modes else None
-    if found.unique or (smallest is not None and least_margin(problem, modes, smallest) >= 0.0):
+    unique = found.unique and not slips_without_motion(expected)
+    if unique or (smallest is not None and least_margin(problem, modes, smallest) >= 0.0):
         assert np.abs(found.forces - expected.forces).max() <= SAME * size
-    apart = least_margin(problem, modes, found.forces) - least_margin(problem, modes, expected.forces)
-    assert abs(apart) <= SAME * size
-    found.verify()
+    if Mode.SLIP not in modes:
+        apart = least_margin(problem, modes, found.forces) - least_margin(problem, modes, expected.forces)
+        assert abs(apart) <= SAME * size
 
 
 def test_redundant_forces_are_those_of_python() -> None:

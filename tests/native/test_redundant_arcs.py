@@ -16,6 +16,7 @@ from contactsim.hybrid.stepper import Stepper
 pytest.importorskip("contactsim_native._native")
 
 SAME = 1e-9  # of accelerations and forces, relative to the largest: those of a singular system
+FLAT = 1e-5  # of forces whose margin is the largest: it is flat there, and known to 1e-12
 STATES = 1e-7  # of runs at rtol 1e-8
 
 
@@ -36,9 +37,9 @@ def mode_of(kinds: str) -> SystemMode:
     return SystemMode(tuple(states[kind] for kind in kinds), redundant=True)
 
 
-@pytest.mark.parametrize(("kinds", "least"), [("ssss", 60), ("dddd", 40), ("sdsd", 0)])
-def test_the_motion_of_redundant_contacts_is_that_of_python(kinds: str, least: int) -> None:
-    """Where the smallest forces leave their cones, as mostly of two corners that stick and two that slip, it is."""
+@pytest.mark.parametrize(("kinds", "forces"), [("ssss", SAME), ("dddd", SAME), ("sdsd", FLAT), ("sddd", SAME)])
+def test_the_motion_of_redundant_contacts_is_that_of_python(kinds: str, forces: float) -> None:
+    """Where the smallest forces leave their cones, too, in one way that they may change and in two."""
     made, rng, compared = cs.ContactSystem(box(0.1)), np.random.default_rng(2), 0
     systems = [made.on_engine(kind) for kind in ("native", "python")]
     for _ in range(60):
@@ -53,10 +54,10 @@ def test_the_motion_of_redundant_contacts_is_that_of_python(kinds: str, least: i
         one, other = found
         size = np.abs(other.forces).max()
         assert np.abs(one.acceleration - other.acceleration).max() < SAME * max(np.abs(other.acceleration).max(), 1.0)
-        assert np.abs(one.forces - other.forces).max() < SAME * size
+        assert np.abs(one.forces - other.forces).max() < forces * size
         assert abs(one.margin - other.margin) < SAME * size
         compared += one.others is not None
-    assert compared >= least  # in C++
+    assert compared >= 40  # in C++
 
 
 @pytest.mark.parametrize(("kinds", "compiled"), [("ssss", 60), ("dddd", 40)])

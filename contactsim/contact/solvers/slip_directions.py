@@ -18,7 +18,7 @@ from ...common.lazy import scipy
 from ..modes import Mode
 from ..problem import ContactProblem, Direction
 from ..redundant_forces import least_margin
-from ..zero import ACROSS, CREEP, NOTHING, TOLERANCE, TURNED, rounding
+from ..zero import ACROSS, ACROSS_SINGULAR, CREEP, NOTHING, TOLERANCE, TURNED, rounding
 
 NEWTON_STEPS = 40
 QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
@@ -217,10 +217,10 @@ def _newton(
     Also says whether it converged, and unless they may go `backwards`, to where no contact slips against its direction.
     """
     problem = equations.problem
-    floor, tangents, farthest, stalled = ACROSS * problem.speed, _Tangents(problem, spatial), 1.0, False
+    tangents, farthest, stalled = _Tangents(problem, spatial), 1.0, False
     for step in range(steps + 1):
         along, across = tangents.motion(slips, given.forces)
-        off = max(map(abs, across))
+        off, floor = max(map(abs, across)), (ACROSS if given.unique else ACROSS_SINGULAR) * problem.speed
         if step == steps or off <= floor or farthest < TURNED or stalled:
             break
         aside, pushed = tangents.turning(slips, given.forces)

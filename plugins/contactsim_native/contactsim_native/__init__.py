@@ -9,7 +9,7 @@ import numpy as np
 
 from contactsim.contact.compiled import CompiledSolver
 from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
-from contactsim.contact.zero import ACROSS, REGULAR, TURNED
+from contactsim.contact.zero import ACROSS, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,
     CompiledEvents,
@@ -27,7 +27,7 @@ from contactsim.multibody.piecewise_reference import PiecewiseReference
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
-from .contacts import CLEAR_RANK, SINGULAR, NativeSolver
+from .contacts import REDUNDANCY, NativeSolver
 from .cruises import NativeWatch
 from .events import NativeEvents
 from .solids import native_solid
@@ -156,18 +156,21 @@ class NativeArc(CompiledArc):
                 self._mode.give_way(closed.state == "released", _native.Yielding(**closed.force._asdict()))
         self._redundant = arc.redundant
         if arc.redundant:
-            self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
+            self._mode.make_redundant(REDUNDANCY, [closed.static_friction for closed in arc.closed])
         self._drive = native_drive(arc, self._robot)
         self._differentiable = not (arc.drive is not None or self._redundant)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
-        """The motion at a state, under what drives it, and smallest forces; None where it cannot tell."""
+        """The motion at a state, under what drives it; None where it cannot tell."""
         rows = self._mode.rows
         acceleration, rates, forces, change = np.empty(self._plain.nv), np.empty(rows), np.empty(rows), np.empty(rows)
         given = self._robot, self._mode, directions, straight, self._drive, t, x
         found = _native.accelerate(*given, acceleration, rates, forces, change)
-        return None if found is None else PlainMotion(acceleration, rates, forces, *found, change)
+        if found is None:
+            return None
+        others, regularity, margin = found
+        return PlainMotion(acceleration, rates, forces, others, regularity, change, margin)
 
     def slips(self, t: float, x: Array) -> Array | None:
         """Contact velocities of the closed contacts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.contact import cone_program, stick_slip_choice, zero
+from contactsim.contact import cone_program, redundant_forces, stick_slip_choice, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
 from contactsim.contact.solvers import gauss_seidel, slip_directions
@@ -15,7 +15,24 @@ MODES = (Mode.OPEN, Mode.STICK, Mode.SLIP)
 NUMBERS = {mode: number for number, mode in enumerate(MODES)}
 SOLVED, NONE, NOT_UNIQUE = 0, 1, 3
 SINGULAR, CLEAR_RANK = 1e-13, 1e-7  # share of a matrix that is rounding, and that surely is none; between: not known
+STILL = 1e-9  # share of what forces push by up to which changes of them move nothing
 Array = np.ndarray
+FORCES = _native.ForceRules(
+    outside=redundant_forces.OUTSIDE,
+    residual=zero.RANK,
+    accuracy=cone_program.ACCURACY,
+    smallest_force=zero.SMALLEST_FORCE,
+    cuts=redundant_forces.CUTS,
+)
+REDUNDANCY = _native.Redundancy(
+    regular=zero.REGULAR,
+    rank=SINGULAR,
+    clear=CLEAR_RANK,
+    still=STILL,
+    forces=FORCES,
+    tolerance=zero.TOLERANCE,
+    nothing=zero.NOTHING,
+)
 RULES = _native.PivotRules(
     tolerance=zero.TOLERANCE,
     creep=zero.CREEP,
@@ -24,6 +41,7 @@ RULES = _native.PivotRules(
     rank=SINGULAR,
     clear_rank=CLEAR_RANK,
     across=zero.ACROSS,
+    across_singular=zero.ACROSS_SINGULAR,
     turned=zero.TURNED,
     nothing=zero.NOTHING,
     farthest_turn=slip_directions.FARTHEST_TURN,
@@ -32,12 +50,14 @@ RULES = _native.PivotRules(
     still=zero.STILL,
     barely=zero.BARELY,
     inside=zero.INSIDE,
-    accuracy=cone_program.ACCURACY,
-    smallest_force=zero.SMALLEST_FORCE,
+    clear=zero.CLEAR,
     quick_steps=slip_directions.QUICK_STEPS,
     newton_steps=slip_directions.NEWTON_STEPS,
+    followed=slip_directions.FOLLOWED,
     sweeps=stick_slip_choice.FIRST_SWEEPS,
     inner=gauss_seidel.INNER,
+    agreements=slip_directions.AGREEMENTS,
+    forces=FORCES,
 )
 
 

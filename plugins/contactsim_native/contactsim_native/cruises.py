@@ -242,7 +242,6 @@ class NativeWatch(CompiledWatch):
             arc.set_reach(native_reach(plain.reach))
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):
             setattr(arc, name, getattr(guards, name))
-        arc.static_friction = list(guards.static_friction)
         self._count = len(guards.kinds)
 
     def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from contactsim.contact import zero
 from contactsim.contact.modes import ContactState, Mode, Phase
 from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero
@@ -28,7 +27,7 @@ from contactsim.contact_dynamics.engines import (
 from contactsim.multibody.plain_robot import PlainContact
 
 from . import _native
-from .contacts import CLEAR_RANK, MODES, NUMBERS, RULES, SINGULAR
+from .contacts import CLEAR_RANK, MODES, NUMBERS, REDUNDANCY, RULES, SINGULAR
 from .solids import native_solid
 
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
@@ -55,9 +54,9 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
     """The thresholds of the modules whose choices are made in C++, and the tolerances of a world."""
     rules = _native.EventRules(RULES)
     values = {
+        "redundancy": REDUNDANCY,
         "rank": SINGULAR,
         "clear_rank": CLEAR_RANK,
-        "clear": zero.CLEAR,
         "speed": world.speed,
         "slip_speed": world.slip_speed,
         "hop": world.hop,

@@ -34,14 +34,29 @@ ContactProblem problem_of(Table delassus, Row free, Numbers widths, Row kinetic,
 }  // namespace
 
 void bind_contacts(nb::module_& m) {
+    nb::class_<ForceRules>(m, "ForceRules")
+        .def(nb::init<double, double, double, double, int>(), nb::arg("outside"), nb::arg("residual"),
+             nb::arg("accuracy"), nb::arg("smallest_force"), nb::arg("cuts"));
+
+    nb::class_<Redundancy>(m, "Redundancy")
+        .def(
+            "__init__",
+            [](Redundancy* self, double regular, double rank, double clear, double still, const ForceRules& forces,
+               double tolerance, double nothing) {
+                new (self) Redundancy{{regular, rank, clear, still}, forces, tolerance, nothing};
+            },
+            nb::arg("regular"), nb::arg("rank"), nb::arg("clear"), nb::arg("still"), nb::arg("forces"),
+            nb::arg("tolerance"), nb::arg("nothing"));
+
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
-                      double, double, double, double, double, int, int, int, int>(),
+                      double, double, double, double, double, int, int, int, int, int, int, ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
-             nb::arg("clear_rank"), nb::arg("across"), nb::arg("turned"), nb::arg("nothing"), nb::arg("farthest_turn"),
+             nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"), nb::arg("nothing"), nb::arg("farthest_turn"),
              nb::arg("stalled_turn"), nb::arg("runaway"), nb::arg("still"), nb::arg("barely"), nb::arg("inside"),
-             nb::arg("accuracy"), nb::arg("smallest_force"), nb::arg("quick_steps"), nb::arg("newton_steps"),
-             nb::arg("sweeps"), nb::arg("inner"));
+             nb::arg("clear"),
+             nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("followed"), nb::arg("sweeps"), nb::arg("inner"),
+             nb::arg("agreements"), nb::arg("forces"));
 
     nb::class_<ContactProblem>(m, "ContactProblem")
         .def("__init__", [](ContactProblem* self, Table delassus, Row free, Numbers widths, Row kinetic, Row resting,

@@ -250,12 +250,6 @@ void bind_cruises(nb::module_& m) {
         .def_prop_rw(
             "window", [](const PythonArc& arc) { return arc.guards.jam.window; },
             [](PythonArc& arc, double window) { arc.guards.jam.window = window; })
-        .def_prop_rw(
-            "static_friction", [](const PythonArc& arc) { return arc.static_friction; },
-            [](PythonArc& arc, const std::vector<double>& friction) {
-                demand(friction.size() == arc.mode.closed.size(), "a coefficient of each closed contact");
-                arc.static_friction = friction;
-            })
         .def_rw("limits_alone", &Arc::limits_alone)
         .def_rw("drift", &Arc::drift)
         .def_rw("gap", &Arc::gap)

@@ -145,9 +145,9 @@ void bind_events(nb::module_& m) {
                  new (self) EventRules();
                  self->pivots = pivots;
              })
+        .def_rw("redundancy", &EventRules::redundancy)
         .def_rw("rank", &EventRules::rank)
         .def_rw("clear_rank", &EventRules::clear_rank)
-        .def_rw("clear", &EventRules::clear)
         .def_rw("speed", &EventRules::speed)
         .def_rw("slip_speed", &EventRules::slip_speed)
         .def_rw("hop", &EventRules::hop)

@@ -4,6 +4,7 @@
 
 #include "charts.hpp"
 #include "dense.hpp"
+#include "redundancy.hpp"
 
 namespace native {
 
@@ -284,35 +285,13 @@ void moved_by(const Robot& robot, const Scratch& s, double* change) {
     s.sweep.solve_outwards(robot, change);
 }
 
-// Whether a contact is pulled by the forces along the held rows, where some slip.
-bool pulls_slipping(const ContactMode& mode, const Scratch& s) {
-    bool slips = false, pulls = false;
-    int place = 0;
-    for (const Closed& closed : mode.closed) {
-        slips = slips || slides(closed), pulls = pulls || s.unknown[place] < 0.0;
-        place += stuck_rows(mode, closed);
-    }
-    return slips && pulls;
-}
-
-// The smallest forces of rows that may depend on each other, in place; false where it is not clear whether they do.
-bool smallest_forces(const Ranks& ranks, int size, Scratch& s) {
-    if (s.factors.factorise(s.matrix, size, ranks.regular)) {
-        s.factors.solve(s.unknown.data());
-        return true;
-    }
-    if (!s.smallest.factorise(s.matrix, size, ranks.rank, ranks.clear)) return false;
-    s.smallest.solve(s.unknown.data());
-    return true;
-}
-
 // Forces along the held rows, and the acceleration under them; false where the rows depend on each other.
 bool solve_forces(const Robot& robot, const ContactMode& mode, Scratch& s, double* acceleration) {
     const int nv = robot.nv, size = s.size;
     delassus(robot, s, s.directions, size);
     s.unknown.resize(size);
     for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
-    const bool solved = mode.redundant ? smallest_forces(*mode.redundant, size, s)
+    const bool solved = mode.redundant ? solve_redundant(robot, mode, s)
                                        : solve_dense(s.matrix, s.unknown, size, &s.determinant);
     if (!solved) return false;
     moved_by(robot, s, acceleration);
@@ -528,10 +507,10 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
     if (!assemble(robot, mode, references, v, s)) return false;
     s.unforced.assign(acceleration, acceleration + nv);
     if (!solve_forces(robot, mode, s, acceleration)) return false;
-    if (mode.redundant && pulls_slipping(mode, s)) return false;  // under other forces it moves in another way
     if (!turn_beginnings(robot, mode, references.leap, s, acceleration)) return false;
     if (!told) return true;
     told->rates = s.rates;
+    if (mode.redundant) return tell_redundant(robot, mode, s, *told);
     for (std::size_t i = 0, at = 0, place = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int count = rows_of(mode, closed), stuck = stuck_rows(mode, closed);
@@ -665,13 +644,13 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
     for (const double speed : speeds) fast = std::max(fast, std::abs(speed));
     if (off <= drift && fast <= drift) return Projection::none;
     // The smallest change in the metric of M that changes the held rows by -`wrong`, into `moved`.
-    const auto change = [&](const std::vector<double>& wrong) {
+    const auto change = [&](const std::vector<double>& wrong, const std::vector<int>& owner) {
         const int k = static_cast<int>(wrong.size());
         delassus(robot, s, s.held, k);
         s.unknown.resize(k);
         for (int i = 0; i < k; ++i) s.unknown[i] = -wrong[i];
-        const bool solved =
-            mode.redundant ? smallest_forces(*mode.redundant, k, s) : solve_dense(s.matrix, s.unknown, k);
+        const bool solved = mode.redundant ? smallest_forces(mode.redundant->ranks, owner, s)
+                                           : solve_dense(s.matrix, s.unknown, k);
         if (!solved) return false;
         native::moved_by(robot, s, moved.data());
         return true;
@@ -682,13 +661,15 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
             std::copy(normal, normal + nv, &s.held[i * nv]);
             s.tips[i] = outermost(robot, mode.closed[i].contact);
         }
-        if (!change(gaps)) return Projection::unknown;
+        std::vector<int> each(count);
+        for (int i = 0; i < count; ++i) each[i] = i;
+        if (!change(gaps, each)) return Projection::unknown;
         std::vector<double> there(robot.nq);
         integrate(robot, q, moved.data(), there.data());
         std::copy(there.begin(), there.end(), q);
         if (!look()) return Projection::unknown;
     }
-    if (!change(speeds)) return Projection::unknown;
+    if (!change(speeds, owners(mode))) return Projection::unknown;
     for (int i = 0; i < nv; ++i) v[i] += moved[i];
     return Projection::moved;
 }

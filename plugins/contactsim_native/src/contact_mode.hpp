@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "force_cones.hpp"
 #include "hills.hpp"
 #include "linear.hpp"
 #include "robot.hpp"
@@ -35,6 +36,7 @@ struct Closed {
     Contact contact;
     State state;
     double friction = 0.0;
+    double resting = 0.0;  // static friction, of redundant modes
     Yielding law{};  // where the ground gives way
 };
 
@@ -78,15 +80,24 @@ struct Turning {
 };
 
 // Whether rows that may depend on each other do: a reciprocal condition above which they do not, and shares of the
-// matrix of forces that are rounding, and that surely are none.
+// matrix of forces that are rounding, and that surely are none. Changes of forces that push by up to `still` of what
+// others do move nothing.
 struct Ranks {
-    double regular, rank, clear;
+    double regular, rank, clear, still;
+};
+
+// How the forces of a redundant mode are chosen; forces are rounding that are `tolerance` of the largest, which is at
+// least `nothing`.
+struct Redundancy {
+    Ranks ranks;
+    ForceRules forces;
+    double tolerance, nothing;
 };
 
 struct ContactMode {
     Terrain terrain;
     Turning turning;
-    std::optional<Ranks> redundant;  // of a mode whose forces may be many: the smallest ones are taken
+    std::optional<Redundancy> redundant;  // of a mode whose forces may be many
     std::vector<Closed> closed;
     int rows = 0;            // of all closed contacts
     std::vector<int> first;  // row of each of them
@@ -104,6 +115,15 @@ std::array<double, 2> slip_direction(State state, const double* reference, doubl
 
 struct Forces {
     std::vector<double> rates, forces;  // (rows,)
+    double margin = NAN;                // of a redundant mode: see `tell_redundant`
+};
+
+// Closed contacts of a redundant mode that push each other: their rows among those that are held, and what solves them.
+struct Island {
+    std::vector<int> rows;
+    bool unique;
+    Factors factors;    // where forces are unique
+    Smallest smallest;  // where they are not
 };
 
 // What solving needs, kept to be used again.
@@ -118,8 +138,7 @@ struct Scratch {
     int size = 0;                  // rows that are held
     std::vector<double> unforced;  // acceleration without contact forces
     double determinant = 1.0;      // of C M^-1 D^T
-    Factors factors;               // of redundant modes
-    Smallest smallest;
+    std::vector<Island> islands;   // of redundant modes
 };
 
 // Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one closed contact; the rows
@@ -133,8 +152,7 @@ bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, F
 bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s);
 
 // Acceleration (nv,) under the applied forces; false where the rows depend on each other, or a contact has none; in a
-// redundant mode where it is not clear whether they do, and where slipping contacts are pulled by the smallest forces,
-// but perhaps not by others. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s
+// redundant mode where it is not clear whether they do, or which forces act. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s
 // where contacts slip. On ground that gives way M a = f + J^T lam, with forces lam of the state.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);

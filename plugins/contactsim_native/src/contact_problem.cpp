@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "cone_program.hpp"
 #include "linear.hpp"
 
 namespace native {
@@ -28,12 +27,33 @@ void ContactProblem::motion(const std::vector<double>& forces, std::vector<doubl
 
 namespace {
 
+std::vector<ForceCone> cones_of(const ContactProblem& problem, const Chosen& chosen, const std::vector<int>& contacts) {
+    std::vector<ForceCone> found;
+    for (const int i : contacts) {
+        const bool rubs = chosen.modes[i] == Touch::stick;
+        found.push_back({problem.first[i], rubs ? problem.width[i] : 0, problem.static_[i]});
+    }
+    return found;
+}
+
+std::vector<int> closed_contacts(const Chosen& chosen) {
+    std::vector<int> found;
+    for (std::size_t i = 0; i < chosen.modes.size(); ++i) {
+        if (chosen.modes[i] != Touch::open) found.push_back(static_cast<int>(i));
+    }
+    return found;
+}
+
 // The linear system of a problem in given modes: C G E y = -C w0, lam = E y, with the rows C whose motion vanishes.
 class Modes {
   public:
-    // At most so many steps of Newton's method turn the slip directions that are not known.
-    Modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, int steps)
-        : problem_(problem), rules_(rules), chosen_(chosen), steps_(steps), speed_(problem.speed(rules.nothing)) {}
+    // Thorough: slip directions that are not known are looked for in more ways than by few steps of Newton's method.
+    Modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough)
+        : problem_(problem),
+          rules_(rules),
+          chosen_(chosen),
+          thorough_(thorough),
+          speed_(problem.speed(rules.nothing)) {}
 
     // Whether each of these was turned to that of its own motion.
     bool arrived() const { return arrived_; }
@@ -49,8 +69,9 @@ class Modes {
             chosen_.directions[i][0] = -chosen_.directions[i][0];
             if (!solve_forces()) return false;
         }
-        if (!turning_.empty() && !turn()) return false;
-        return chosen_.unique || least_margin(chosen_.forces) >= 0.0 || move_inside();
+        if (!turning_.empty() && !(thorough_ ? turn_thoroughly() : turn())) return false;
+        if (chosen_.unique || margin() >= 0.0) return true;
+        return move_inside() && (turning_.empty() || agree());
     }
 
     // Whether no contact breaks the law.
@@ -96,7 +117,7 @@ class Modes {
     const ContactProblem& problem_;
     const PivotRules& rules_;
     Chosen& chosen_;
-    const int steps_;
+    const bool thorough_;
     const double speed_;
     bool arrived_ = true;
     std::vector<int> held_;      // rows whose motion vanishes
@@ -107,48 +128,55 @@ class Modes {
     Factors factors_;
     Smallest smallest_;
 
-    // The least distance of the force of a closed contact from the edge of its cone, negative outside.
-    double least_margin(const std::vector<double>& forces) const {
-        if (!problem_.given.empty()) return -INFINITY;
-        double least = INFINITY;
-        for (int i = 0; i < problem_.count; ++i) {
-            if (chosen_.modes[i] == Touch::open) continue;
-            const double* force = &forces[problem_.first[i]];
-            least = std::min(least, force[0]);
-            if (chosen_.modes[i] != Touch::stick || !problem_.width[i]) continue;
-            const double rubbing = std::hypot(force[1], problem_.width[i] == 2 ? force[2] : 0.0);
-            least = std::min(least, problem_.static_[i] * force[0] - rubbing);
+    double margin() const { return problem_.given.empty() ? margin_of(problem_, chosen_) : -INFINITY; }
+
+    // Admissible forces in place of the smallest ones, island by island; false where that is not told.
+    bool move_inside() {
+        if (!problem_.given.empty()) return false;
+        for (const std::vector<int>& island : islands()) {
+            const bool outside = least_margin(cones_of(problem_, chosen_, island), chosen_.forces) < 0.0;
+            if (outside && !move_inside(island)) return false;
         }
-        return least;
+        return true;
     }
 
     // Forces whose least margin is largest among all with the same motion; where none of them is admissible and some
-    // contacts slip, among all that hold what is to be held. False where that is not told.
-    bool move_inside() {
-        if (!problem_.given.empty() || !are_joined()) return false;
-        const int k = static_cast<int>(held_.size());
-        std::vector<std::vector<double>> basis(k), image(problem_.rows, std::vector<double>(k)), held;
+    // contacts slip, among all that hold what is to be held. Where slip directions are looked for and these differ, the
+    // smallest admissible ones.
+    bool move_inside(const std::vector<int>& island) {
+        const Vectors basis = basis_of(island);
+        const int k = static_cast<int>(basis.size());
+        Vectors image(problem_.rows, std::vector<double>(k)), held;
         for (int j = 0; j < k; ++j) {
-            std::vector<double> unit(k, 0.0);
-            unit[j] = 1.0;
-            expand(unit, basis[j]);
             for (int i = 0; i < problem_.rows; ++i) {
                 for (int c = 0; c < problem_.rows; ++c) image[i][j] += problem_.at(i, c) * basis[j][c];
             }
         }
         for (const int row : held_) held.push_back(image[row]);
+        const std::vector<ForceCone> cones = cones_of(problem_, chosen_, island);
+        const auto slides = [&](int i) { return chosen_.modes[i] == Touch::slip; };
+        std::vector<Vectors> all(1);
+        if (!moves_by(image, basis, all[0])) return false;
+        if (std::any_of(island.begin(), island.end(), slides)) {
+            all.emplace_back();
+            if (!moves_by(held, basis, all[1])) return false;
+        }
+        if (!turning_.empty() && all.back().size() > all.front().size()) {
+            if (const auto y = smallest_inside(cones, all.back(), rules_.forces, chosen_.forces)) {
+                add_moves(chosen_.forces, all.back(), *y);
+                return true;
+            }
+        }
         std::vector<double> best;
-        std::vector<const std::vector<std::vector<double>>*> images = {&image};
-        if (std::count(chosen_.modes.begin(), chosen_.modes.end(), Touch::slip)) images.push_back(&held);
-        for (const auto* one : images) {
-            std::vector<std::vector<double>> free;
-            if (!null_space(*one, k, rules_.rank, rules_.clear_rank, free)) return false;
-            if (free.empty()) continue;
-            std::vector<double> found;
-            if (!largest_margin(basis, free, found)) return false;
+        for (const Vectors& moves : all) {
+            if (moves.empty()) continue;
+            const auto y = farthest_inside(cones, moves, rules_.forces, chosen_.forces);
+            if (!y) return false;
+            std::vector<double> found = chosen_.forces;
+            add_moves(found, moves, *y);
             double largest = rules_.nothing;
             for (const double force : found) largest = std::max(largest, std::abs(force));
-            const bool inside = least_margin(found) >= -rules_.tolerance * largest;
+            const bool inside = least_margin(cones, found) >= -rules_.tolerance * largest;
             if (best.empty() || inside) best = found;
             if (inside) break;
         }
@@ -156,19 +184,102 @@ class Modes {
         return true;
     }
 
-    // Whether the closed contacts all move each other, one through the next.
-    bool are_joined() const {
-        std::vector<int> reached, left;
-        for (int i = 0; i < problem_.count; ++i) {
-            if (chosen_.modes[i] != Touch::open) (reached.empty() ? reached : left).push_back(i);
+    // Changes of forces by unknowns that a matrix (m, k) takes to zero; false where its rank is not clear.
+    bool moves_by(const Vectors& matrix, const Vectors& basis, Vectors& moves) const {
+        Vectors free;
+        if (!null_space(matrix, static_cast<int>(basis.size()), rules_.rank, rules_.clear_rank, free)) return false;
+        moves.assign(free.size(), std::vector<double>(problem_.rows, 0.0));
+        for (std::size_t j = 0; j < free.size(); ++j) add_moves(moves[j], basis, free[j]);
+        return true;
+    }
+
+    // Turns slip directions until the motion has them under the admissible forces that they were chosen with: which of
+    // redundant forces act decides on the motion along the ground. They are turned to those of the motion, and by
+    // Broyden's method where that turns them to and fro. False where that is not told.
+    bool agree() {
+        const int p = static_cast<int>(turning_.size());
+        std::vector<double> off(p), turn, inverse(p * p, 0.0);
+        for (int k = 0; k < p; ++k) inverse[k * p + k] = -1.0;
+        for (int round = 0; round < rules_.agreements; ++round) {
+            const std::vector<double> before = off;
+            if (are_turned(off)) return true;
+            if (!turn.empty()) improve(inverse, turn, before, off);
+            turn.assign(p, 0.0);
+            double farthest = 0.0;
+            for (int i = 0; i < p; ++i) {
+                for (int j = 0; j < p; ++j) turn[i] -= inverse[i * p + j] * off[j];
+                farthest = std::max(farthest, std::abs(turn[i]));
+            }
+            if (farthest > rules_.farthest_turn) scale(turn, rules_.farthest_turn / farthest);
+            for (int k = 0; k < p; ++k) rotate(chosen_.directions[turning_[k]], turn[k]);
+            if (!solve_forces() || (margin() < 0.0 && !move_inside())) return false;
         }
-        for (std::size_t k = 0; k < reached.size(); ++k) {
-            const auto apart = [&](int i) { return !move_each_other(i, reached[k]); };
-            const auto joined = std::stable_partition(left.begin(), left.end(), apart);
-            reached.insert(reached.end(), joined, left.end());
-            left.erase(joined, left.end());
+        return true;
+    }
+
+    // Angles from the slip directions that are looked for to those of the motion; whether all are rounding.
+    bool are_turned(std::vector<double>& off) {
+        problem_.motion(chosen_.forces, w_);
+        double most = 0.0;
+        for (std::size_t k = 0; k < turning_.size(); ++k) {
+            const double* own = &w_[problem_.first[turning_[k]] + 1];
+            const std::array<double, 2>& slip = chosen_.directions[turning_[k]];
+            const double along = slip[0] * own[0] + slip[1] * own[1], across = slip[0] * own[1] - slip[1] * own[0];
+            most = std::max(most, std::abs(across)), off[k] = std::atan2(across, along);
         }
-        return left.empty();
+        return most <= rules_.tolerance * speed_;
+    }
+
+    // Broyden's correction of an inverse (p, p), by what a turn changed.
+    void improve(std::vector<double>& inverse, const std::vector<double>& turn, const std::vector<double>& before,
+                 const std::vector<double>& after) const {
+        const std::size_t p = turn.size();
+        std::vector<double> change(p, 0.0), along(p, 0.0);
+        double size = 0.0;
+        for (std::size_t i = 0; i < p; ++i) {
+            for (std::size_t j = 0; j < p; ++j) {
+                change[i] += inverse[i * p + j] * (after[j] - before[j]);
+                along[j] += turn[i] * inverse[i * p + j];
+            }
+            size += turn[i] * change[i];
+        }
+        if (std::abs(size) <= rules_.nothing) size = rules_.nothing;
+        for (std::size_t i = 0; i < p; ++i) {
+            for (std::size_t j = 0; j < p; ++j) inverse[i * p + j] += (turn[i] - change[i]) * along[j] / size;
+        }
+    }
+
+    // All forces by one of each unknown of some contacts.
+    Vectors basis_of(const std::vector<int>& contacts) const {
+        Vectors basis;
+        for (std::size_t j = 0; j < held_.size(); ++j) {
+            const auto owns = [&](int i) {
+                return held_[j] >= problem_.first[i] && held_[j] <= problem_.first[i] + problem_.width[i];
+            };
+            if (std::none_of(contacts.begin(), contacts.end(), owns)) continue;
+            std::vector<double> unit(held_.size(), 0.0), forces;
+            unit[j] = 1.0;
+            expand(unit, forces);
+            basis.push_back(forces);
+        }
+        return basis;
+    }
+
+    // The closed contacts, in sets that do not move each other.
+    std::vector<std::vector<int>> islands() const {
+        std::vector<std::vector<int>> found;
+        for (std::vector<int> left = closed_contacts(chosen_); !left.empty();) {
+            std::vector<int> reached{left.back()};
+            left.pop_back();
+            for (std::size_t k = 0; k < reached.size(); ++k) {
+                const auto apart = [&](int i) { return !move_each_other(i, reached[k]); };
+                const auto joined = std::stable_partition(left.begin(), left.end(), apart);
+                reached.insert(reached.end(), joined, left.end());
+                left.erase(joined, left.end());
+            }
+            found.push_back(reached);
+        }
+        return found;
     }
 
     bool move_each_other(int i, int j) const {
@@ -178,44 +289,6 @@ class Modes {
             }
         }
         return false;
-    }
-
-    // Forces plus any of E N y whose least margin r is largest: variables (y, r), and normal forces of at least r, and
-    // friction of at most mu lam_n - r.
-    bool largest_margin(const std::vector<std::vector<double>>& basis, const std::vector<std::vector<double>>& free,
-                        std::vector<double>& found) const {
-        const int p = static_cast<int>(free.size()), n = p + 1;
-        std::vector<std::vector<double>> moves(p, std::vector<double>(problem_.rows, 0.0));
-        for (int j = 0; j < p; ++j) {
-            for (std::size_t k = 0; k < basis.size(); ++k) {
-                for (int i = 0; i < problem_.rows; ++i) moves[j][i] += free[j][k] * basis[k][i];
-            }
-        }
-        double size = rules_.smallest_force;
-        for (const double force : chosen_.forces) size = std::max(size, std::abs(force));
-        ConeProgram program;
-        program.cost.assign(n, 0.0), program.cost[p] = -1.0;
-        const auto row = [&](int of, double factor, bool head) {
-            for (int j = 0; j < p; ++j) program.matrix.push_back(-factor * moves[j][of]);
-            program.matrix.push_back(head ? 1.0 : 0.0);
-            program.right.push_back(factor * chosen_.forces[of] / size);
-        };
-        for (int i = 0; i < problem_.count; ++i) {
-            if (chosen_.modes[i] == Touch::open) continue;
-            const int first = problem_.first[i], width = problem_.width[i];
-            row(first, 1.0, true), program.sizes.push_back(1);
-            if (chosen_.modes[i] != Touch::stick || !width) continue;
-            row(first, problem_.static_[i], true), program.sizes.push_back(1 + width);
-            for (int d = 1; d <= width; ++d) row(first + d, 1.0, false);
-        }
-        std::vector<double> x(n, 0.0);
-        x[p] = least_margin(chosen_.forces) / size - 1.0;
-        if (!minimise(program, rules_.accuracy, x)) return false;
-        found = chosen_.forces;
-        for (int j = 0; j < p; ++j) {
-            for (int i = 0; i < problem_.rows; ++i) found[i] += size * x[j] * moves[j][i];
-        }
-        return true;
     }
 
     bool is_lifted(int i) const { return !chosen_.lifted.empty() && chosen_.lifted[i]; }
@@ -310,9 +383,7 @@ class Modes {
             }
         }
         chosen_.unique = factors_.factorise(matrix_, k, rules_.regular);
-        if (!chosen_.unique) {  // slips that turn may do so in many ways then
-            if (!turning_.empty() || !smallest_.factorise(matrix_, k, rules_.rank, rules_.clear_rank)) return false;
-        }
+        if (!chosen_.unique && !smallest_.factorise(matrix_, k, rules_.rank, rules_.clear_rank)) return false;
         const std::vector<double> right = wanted();
         std::vector<double> unknowns = right, left = right;
         if (!chosen_.unique) {
@@ -328,6 +399,43 @@ class Modes {
         for (int i = 0; i < k; ++i) unknowns[i] += left[i];
         take(unknowns);
         return true;
+    }
+
+    // Newton's method, and once more from where the directions are turned to those of their motion for some times.
+    bool turn_thoroughly() {
+        const std::vector<std::array<double, 2>> start = chosen_.directions;
+        if (!turn()) return false;
+        if (arrived_ && press()) return true;
+        chosen_.directions = start;
+        for (int round = 0; round < rules_.followed; ++round) {
+            if (!solve_forces()) return false;
+            problem_.motion(chosen_.forces, w_);
+            for (const int i : turning_) {
+                const double *own = &w_[problem_.first[i] + 1], size = std::hypot(own[0], own[1]);
+                if (size > 0.0) chosen_.directions[i] = {own[0] / size, own[1] / size};
+            }
+        }
+        if (!solve_forces() || !turn()) return false;
+        arrived_ = arrived_ && press();
+        return true;
+    }
+
+    // Whether none of the contacts that turn is pulled: near a pole of the forces there are directions on both sides.
+    bool press() const {
+        double largest = rules_.nothing, least = INFINITY;
+        for (const double force : chosen_.forces) largest = std::max(largest, std::abs(force));
+        for (const int i : turning_) least = std::min(least, chosen_.forces[problem_.first[i]]);
+        return least >= -rules_.tolerance * largest;
+    }
+
+    // Whether Newton's method has arrived where contacts move along their directions. Where slip begins at the edge of
+    // its cone, it begins without acceleration: known no better than the mode was.
+    bool is_there(bool converged, double off, double along) const {
+        if (converged && along >= 0.0) return true;
+        double largest = rules_.nothing;
+        for (const double one : w_) largest = std::max(largest, std::abs(one));
+        const double limit = rules_.tolerance * largest;
+        return (converged || off <= limit) && along >= -std::max(limit, rules_.creep * speed_);
     }
 
     // Newton's method on the angles of all slip directions in space; those it ends with are taken, converged or not.
@@ -346,19 +454,18 @@ class Modes {
                 off = std::max(off, std::abs(across[k]));
             }
             const bool stalled = 0.5 * before < farthest && farthest < rules_.stalled_turn;
-            const bool there = off <= rules_.across * speed_ || farthest < rules_.turned || stalled;
-            if (step == steps_ || there) {
-                arrived_ = there && *std::min_element(along.begin(), along.end()) >= 0.0;
+            const double across_least = chosen_.unique ? rules_.across : rules_.across_singular;
+            const bool there = off <= across_least * speed_ || farthest < rules_.turned || stalled;
+            if (step == (thorough_ ? rules_.newton_steps : rules_.quick_steps) || there) {
+                arrived_ = is_there(there, off, *std::min_element(along.begin(), along.end()));
                 return true;
             }
             changes_by_turns(changes);
             for (int k = 0; k < p; ++k) changes[k * p + k] -= along[k], across[k] = -across[k];
             if (p == 1) {
                 across[0] = changes[0] != 0.0 ? across[0] / changes[0] : 0.0;
-            } else {
-                Factors factors;
-                if (!factors.factorise(changes, p, rules_.across)) return false;
-                factors.solve(across.data());
+            } else if (!solve_turns(changes, p, across)) {
+                return false;
             }
             before = farthest, farthest = 0.0;
             for (const double angle : across) farthest = std::max(farthest, std::abs(angle));
@@ -368,6 +475,19 @@ class Modes {
             farthest *= share;
             if (!solve_forces()) return false;
         }
+    }
+
+    // The turns in one step of Newton's method, the smallest ones where they are many; false where that is not clear.
+    bool solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) const {
+        Factors factors;
+        if (factors.factorise(changes, p, rules_.across)) {
+            factors.solve(turns.data());
+            return true;
+        }
+        Smallest smallest;
+        if (!smallest.factorise(changes, p, rules_.rank, rules_.clear_rank)) return false;
+        smallest.solve(turns.data());
+        return true;
     }
 
     // Motion across each slip direction by a turn of each by one radian (p, p).
@@ -382,7 +502,7 @@ class Modes {
                 pushed[i] = push * (slip[0] * problem_.at(i, row + 2) - slip[1] * problem_.at(i, row + 1));
             }
             for (int i = 0; i < k; ++i) answer[i] = -pushed[held_[i]];
-            factors_.solve(answer.data());
+            chosen_.unique ? factors_.solve(answer.data()) : smallest_.solve(answer.data());
             expand(answer, forces);
             for (int i = 0; i < p; ++i) {
                 const int own = problem_.first[turning_[i]] + 1;
@@ -536,6 +656,10 @@ class Alone {
 
 }  // namespace
 
+double margin_of(const ContactProblem& problem, const Chosen& chosen) {
+    return least_margin(cones_of(problem, chosen, closed_contacts(chosen)), chosen.forces);
+}
+
 bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, std::vector<double>& forces) {
     const int rows = problem.rows;
     double least = INFINITY;
@@ -577,13 +701,13 @@ bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, s
 }
 
 Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough) {
-    Modes system(problem, rules, chosen, thorough ? rules.newton_steps : rules.quick_steps);
+    Modes system(problem, rules, chosen, thorough);
     if (!system.solve() || (thorough && !system.arrived())) return Verdict::unknown;
     return system.admissible() ? Verdict::admissible : Verdict::broken;
 }
 
 Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
-    Modes system(problem, rules, chosen, rules.quick_steps);
+    Modes system(problem, rules, chosen, false);
     std::set<std::pair<std::vector<Touch>, std::vector<char>>> seen;
     bool one_at_a_time = false;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {

@@ -5,16 +5,19 @@
 #include <array>
 #include <vector>
 
+#include "force_cones.hpp"
+
 namespace native {
 
 enum class Touch { open, stick, slip };
 
 // Thresholds by name: those of contactsim's modules.
 struct PivotRules {
-    double tolerance, creep, lost, regular, rank, clear_rank, across, turned, nothing;
+    double tolerance, creep, lost, regular, rank, clear_rank, across, across_singular, turned, nothing;
     double farthest_turn, stalled_turn, runaway, still, barely, inside;
-    double accuracy, smallest_force;  // of cone programs
-    int quick_steps, newton_steps, sweeps, inner;
+    double clear;  // margin, force or motion above which a choice between two modes is no matter of rounding
+    int quick_steps, newton_steps, followed, sweeps, inner, agreements;
+    ForceRules forces;
 };
 
 // w = G lam + w0 of contacts that have a normal row each, then none, one or two tangential ones: see ContactProblem.
@@ -56,6 +59,9 @@ enum class Verdict { admissible, broken, unknown };
 // Forces in given modes. Thorough: unknown, too, where Newton's method finds a slip direction not, which Python looks
 // for in other ways.
 Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough);
+
+// The least distance of the force of a closed contact from the edge of its cone, negative outside.
+double margin_of(const ContactProblem& problem, const Chosen& chosen);
 
 // Forces (rows,) after some sweeps over all contacts, in place; false where the block of a contact is singular.
 bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, std::vector<double>& forces);

@@ -52,22 +52,6 @@ double beginning(const Arc& arc, const Thresholds& thresholds, const Guard& guar
     return (along - thresholds.turning * friction) / size;
 }
 
-// The least distance of a force from the edge of its cone, negative outside [N]: see contactsim's redundant_forces.
-double least_cone_margin(const Arc& arc, const Forces& told) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < arc.mode.closed.size(); ++i) {
-        const Closed& closed = arc.mode.closed[i];
-        const double* force = &told.forces[arc.mode.first[i]];
-        least = std::min(least, force[0]);
-        const int rows = rows_of(arc.mode, closed);
-        if (closed.state != State::stick || rows == 1) continue;
-        double rubbing = 0.0;
-        for (int d = 1; d < rows; ++d) rubbing = std::hypot(rubbing, force[d]);
-        least = std::min(least, arc.static_friction[i] * force[0] - rubbing);
-    }
-    return least;
-}
-
 // A guard that looks at the motion of a closed contact.
 double of_contact(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
                   const Forces& told) {
@@ -166,8 +150,7 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
         } else if (guard.kind == GuardKind::side) {
             values[k] = region_margin(arc.mode.closed[guard.closed].contact, guard.side, room.scratch.sweep);
         } else if (guard.kind == GuardKind::forces) {
-            values[k] = least_cone_margin(arc, room.told);
-            if (values[k] < 0.0) return false;
+            values[k] = room.told.margin;
         } else if (guard.kind == GuardKind::jam) {
             values[k] = jam_margin(arc, thresholds, expanded, room);
         } else if (guard.kind == GuardKind::turn) {

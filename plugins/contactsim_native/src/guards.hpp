@@ -105,7 +105,6 @@ struct Arc {
     bool limits_alone = false;                        // whether all gaps are those of limits
     double drift = 0.0, gap = 0.0, event_time = 0.0;  // tolerances
     double slip_speed = 0.0;                          // below which directions of slips are held [m/s]
-    std::vector<double> static_friction;              // of each closed contact, of a guard of all forces
 
     void add(const Guard& guard, const Hosts& of = {});
     int record_size() const;  // numbers kept of a step: see `Course`

@@ -272,8 +272,7 @@ bool Journey::count_repeats(const LoggedEvent& event) {
 // --- arcs ----------------------------------------------------------------------------------------------------
 
 void Journey::lay_out(const WorldMode& mode) {
-    arc_.mode.closed.clear(), arc_.guards.all.clear(), arc_.hosts.clear();
-    arc_.static_friction.clear(), contacts_.clear();
+    arc_.mode.closed.clear(), arc_.guards.all.clear(), arc_.hosts.clear(), contacts_.clear();
     bool gaps = false, on_ground = false, slips = false;
     for (int i = 0; i < static_cast<int>(mode.states.size()); ++i) {
         const ContactState& state = mode.states[i];
@@ -319,7 +318,6 @@ void Journey::close(int contact, const ContactState& state) {
                                                : State::slip_begins;
     }
     arc_.mode.closed.push_back({world_.contacts[contact], own, world_.kinetic[contact]});
-    arc_.static_friction.push_back(world_.resting[contact]);
     add(GuardKind::force);
     if (own == State::stick) add(GuardKind::cone);
     if (own == State::slip_free) add(GuardKind::slow);

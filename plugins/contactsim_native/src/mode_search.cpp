@@ -34,7 +34,7 @@ Chosen modes_of(const ContactProblem& problem, const PivotRules& rules, const st
     return found;
 }
 
-// Whether contacts may stick instead, in the modes into `stuck`; unknown also where that leaves forces a choice.
+// Whether contacts may stick instead, in the modes into `stuck`.
 Verdict sticking(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen,
                  const std::vector<int>& group, Chosen& stuck) {
     stuck = chosen;
@@ -42,37 +42,55 @@ Verdict sticking(const ContactProblem& problem, const PivotRules& rules, const C
     return in_modes(problem, rules, stuck, true);
 }
 
-// Whether a contact that is said to be open does not move at all.
-bool open_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+// Contacts that are said to be open, but do not move at all.
+std::vector<int> open_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
     std::vector<double> w;
     problem.motion(chosen.forces, w);
     const double creep = rules.creep * problem.speed(rules.nothing);
+    std::vector<int> found;
     for (int i = 0; i < problem.count; ++i) {
         if (chosen.modes[i] != Touch::open || problem.slides[i]) continue;
         double fastest = 0.0;
         for (int k = 0; k <= problem.width[i]; ++k) fastest = std::max(fastest, std::abs(w[problem.first[i] + k]));
-        if (fastest <= creep) return true;
+        if (fastest <= creep) found.push_back(i);
     }
-    return false;
+    return found;
+}
+
+// Whether contacts are clearly inside their cones, so that they are said to stick though they may slip.
+bool has_margin(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+    double largest = 0.0;
+    for (const double force : chosen.forces) largest = std::max(largest, std::abs(force));
+    return margin_of(problem, chosen) > rules.clear * largest;
+}
+
+// Sets of contacts that are tried to stick together, then one by one: those that slip without motion, and a body that
+// is squeezed between some of the contacts that bear it.
+std::vector<std::vector<int>> idle_groups(const ContactProblem& problem, const PivotRules& rules,
+                                          const Chosen& chosen) {
+    const std::vector<int> still = slips_without_motion(problem, rules, chosen);
+    std::vector<std::vector<int>> groups;
+    if (still.empty()) return groups;
+    std::vector<int> squeezed = still;
+    for (const int i : open_without_motion(problem, rules, chosen)) squeezed.push_back(i);
+    if (squeezed.size() > still.size()) groups.push_back(squeezed);
+    if (still.size() > 1) groups.push_back(still);
+    for (const int i : still) groups.push_back({i});
+    return groups;
 }
 
 // The solution with contacts put back to stick that may: between the two coefficients of friction both modes are
-// admissible at rest, and the search may have passed through slip where the guess was to stick. Bodies squeezed between
-// some of the contacts that bear them are left to Python.
+// admissible at rest, and the search may have passed through slip where the guess was to stick.
 Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::vector<Touch>& guess, Chosen& chosen) {
     std::vector<int> slipping;
     for (int i = 0; i < problem.count; ++i) {
         if (chosen.modes[i] == Touch::slip && !problem.slides[i]) slipping.push_back(i);
     }
-    const std::vector<int> still = slips_without_motion(problem, rules, chosen);
-    if (!still.empty() && open_without_motion(problem, rules, chosen)) return Pivoted::unknown;
-    std::vector<std::vector<int>> groups;
-    if (still.size() > 1) groups.push_back(still);
-    for (const int i : still) groups.push_back({i});
     Chosen stuck;
-    for (const std::vector<int>& group : groups) {
+    for (const std::vector<int>& group : idle_groups(problem, rules, chosen)) {
         const Verdict verdict = sticking(problem, rules, chosen, group, stuck);
-        if (verdict == Verdict::unknown || (verdict == Verdict::admissible && !stuck.unique)) return Pivoted::unknown;
+        if (verdict == Verdict::unknown) return Pivoted::unknown;
+        if (verdict == Verdict::admissible && !stuck.unique && has_margin(problem, rules, stuck)) chosen = stuck;
     }
     for (const int i : slipping) {
         if (guess[i] != Touch::stick || problem.static_[i] == problem.kinetic[i]) continue;

@@ -157,8 +157,12 @@ NB_MODULE(_native, m) {
                  demand(!mode.closed.empty(), "a closed contact comes first");
                  mode.closed.back().state = released ? State::released : State::yields, mode.closed.back().law = law;
              })
-        .def("make_redundant", [](ContactMode& mode, double regular, double rank,
-                                  double clear) { mode.redundant = Ranks{regular, rank, clear}; })
+        .def("make_redundant",
+             [](ContactMode& mode, const Redundancy& rules, const std::vector<double>& resting) {
+                 demand(resting.size() == mode.closed.size(), "a coefficient of static friction a closed contact");
+                 mode.redundant = rules;
+                 for (std::size_t i = 0; i < resting.size(); ++i) mode.closed[i].resting = resting[i];
+             })
         .def_ro("rows", &ContactMode::rows);
 
     nb::class_<Pieces>(m, "Pieces")
@@ -243,7 +247,7 @@ NB_MODULE(_native, m) {
         "accelerate",
         [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const PythonDrive& drive,
            double t, Row x, Out acceleration, Out rates, Out forces,
-           Out change) -> std::optional<std::pair<double, double>> {
+           Out change) -> std::optional<std::array<double, 3>> {
             const std::size_t nv = robot.nv, rows = mode.rows;
             demand(x.shape(0) == robot.nq + nv + drive.memory && acceleration.size() == nv && rates.size() == rows &&
                        forces.size() == rows && change.size() == rows,
@@ -266,11 +270,11 @@ NB_MODULE(_native, m) {
             std::copy(told.rates.begin(), told.rates.end(), rates.data());
             std::copy(told.forces.begin(), told.forces.end(), forces.data());
             along_rows(robot, mode, scratch, acceleration.data(), change.data());
-            return std::make_pair(others, regularity_there(robot, mode, scratch));
+            return std::array<double, 3>{others, regularity_there(robot, mode, scratch), told.margin};
         },
         "Acceleration (nv,), and contact velocities, forces and accelerations (rows,) of a mode under its drive; told "
-        "are the largest of all other forces, and what friction leaves of the determinant of the closed contacts; None "
-        "where its rows depend on each other.");
+        "are the largest of all other forces, what friction leaves of the determinant of the closed contacts, and the "
+        "margin of redundant forces; None where its rows depend on each other.");
 
     m.def(
         "integrate",

@@ -78,7 +78,7 @@ class Resolution final : public Landing {
 
     bool gap_motion(const std::vector<double>& v, const std::vector<ContactState>& states, bool unique,
                     const Contacts& contacts, GapMotion& found) override {
-        if (!unique || !accelerated(v, states)) return false;
+        if (!accelerated(v, states, unique)) return false;
         const Sweep& sweep = scratch_.sweep;
         found.acceleration = acceleration_;
         found.rates.assign(count_, 0.0), found.bends.assign(count_, 0.0);
@@ -193,8 +193,8 @@ class Resolution final : public Landing {
         return force;
     }
 
-    // The acceleration of a mode whose forces are unique, and its forces; false where it has none.
-    bool accelerated(const std::vector<double>& v, const std::vector<ContactState>& states) {
+    // The acceleration of a mode, and its forces; false where it has none, or it is not clear which of many act.
+    bool accelerated(const std::vector<double>& v, const std::vector<ContactState>& states, bool unique) {
         std::copy(v.begin(), v.end(), v_of(x_));
         const std::vector<double> rates = rates_of(v);
         ContactMode mode;
@@ -219,10 +219,13 @@ class Resolution final : public Landing {
                     direction = {size > 0.0 ? slip[0] / size : 1.0, size > 0.0 ? slip[1] / size : 0.0};
                 }
             }
-            mode.closed.push_back({all_.closed[i].contact, state, world_.kinetic[number_[i]]});
+            if (!unique && state == State::slip_begins) return false;
+            mode.closed.push_back(
+                {all_.closed[i].contact, state, world_.kinetic[number_[i]], world_.resting[number_[i]]});
             directions.insert(directions.end(), direction.begin(), direction.end());
         }
         mode.count();
+        if (!unique) mode.redundant = rules_.redundancy;
         acceleration_.resize(robot_.nv);
         Forces told;
         const std::vector<double> force = applied();
@@ -594,7 +597,7 @@ class Resolution final : public Landing {
 
     // Forces along all rows in the mode before the event.
     bool forces_before(const Before& before, const std::vector<double>& v, std::vector<double>& forces) {
-        if (!accelerated(v, before.states)) return false;
+        if (!accelerated(v, before.states, true)) return false;
         forces.assign(rows(), 0.0);
         for (int i = 0, at = 0; i < count_; ++i) {
             if (!before.states[i].closed()) continue;
@@ -776,7 +779,7 @@ class Resolution final : public Landing {
         std::vector<double> motion;
         own.problem.motion(open.forces, motion);
         const int n = own.problem.first[k];
-        const double clear = rules_.clear;
+        const double clear = rules_.pivots.clear;
         return motion[n] > clear * largest(motion) && closed.forces[n] > clear * largest(closed.forces);
     }
 

@@ -30,8 +30,8 @@ struct ContactState {
 // Thresholds by name: tolerances of a world, and those of contactsim's modules.
 struct EventRules {
     PivotRules pivots;
+    Redundancy redundancy{};
     double rank = 0.0, clear_rank = 0.0;
-    double clear = 0.0;  // of motions and forces between which there is a choice, relative to the largest ones
     double speed = 0.0, slip_speed = 0.0, hop = 0.0, force = 0.0, straight = 0.0;  // of what counts as zero
     double of_force = 0.0, least_force = 0.0, no_force = 0.0;                      // of forces that are rounding
     double less = 0.0, at_edge = 0.0, most_off = 0.0;                              // at the edge of a cone

@@ -1,0 +1,243 @@
+#include "redundancy.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "force_cones.hpp"
+
+namespace native {
+
+namespace {
+
+using Vector = std::vector<double>;
+
+constexpr double UNFIT = -INFINITY;  // margin of forces that are not told
+
+// One island of a mode at a state: its cones, and what its forces may change by.
+class Choice {
+  public:
+    Choice(const Robot& robot, const ContactMode& mode, const Scratch& scratch, const Island& island)
+        : robot_(robot), mode_(mode), s_(scratch), island_(island) {
+        int place = 0;
+        for (std::size_t i = 0, k = 0; i < mode.closed.size(); ++i) {
+            const Closed& closed = mode.closed[i];
+            const int stuck = stuck_rows(mode, closed);
+            if (k < island.rows.size() && island.rows[k] == place) {
+                const bool rubs = closed.state == State::stick && stuck > 1;
+                cones_.push_back({mode.first[i], rubs ? stuck - 1 : 0, rubs ? closed.resting : 0.0});
+                slips_ = slips_ || native::slides(closed);
+                contacts_.push_back(static_cast<int>(i));
+                k += stuck;
+            }
+            place += stuck;
+        }
+    }
+
+    bool slips() const { return slips_; }
+    double margin(const Vector& forces) const { return least_margin(cones_, forces); }
+
+    // Changes of the unknowns that keep the held rows still; and of all forces by each.
+    const Vectors& changes() {
+        if (changes_.empty()) changes_ = island_.smallest.null();
+        return changes_;
+    }
+
+    Vectors moves_of(const Vectors& changes) const {
+        Vectors moves(changes.size(), Vector(mode_.rows, 0.0));
+        for (std::size_t j = 0; j < changes.size(); ++j) expand(changes[j], moves[j]);
+        return moves;
+    }
+
+    // Whether some of the changes move the contacts that slip: then the motion is a choice. Those that do not, into
+    // `still`. False where that is not clear.
+    bool choose(bool& moves, Vectors& still) {
+        const Ranks& ranks = mode_.redundant->ranks;
+        double largest = 0.0, usual = 0.0;
+        Vectors pushed;
+        for (const Vector& change : changes()) {
+            pushed.push_back(push(change));
+            largest = std::max(largest, length_of(pushed.back()));
+        }
+        for (std::size_t k = 0; k < island_.rows.size(); ++k) {
+            Vector unit(island_.rows.size(), 0.0);
+            unit[k] = 1.0;
+            usual = std::max(usual, length_of(push(unit)));
+        }
+        moves = largest > ranks.clear * usual, still = changes();
+        if (!moves) return largest <= ranks.still * usual;
+        const std::size_t p = pushed.size();
+        Vectors rows(robot_.nv, Vector(p)), shares;
+        for (std::size_t j = 0; j < p; ++j) {
+            for (int k = 0; k < robot_.nv; ++k) rows[k][j] = pushed[j][k];
+        }
+        if (!null_space(rows, static_cast<int>(p), ranks.still, ranks.clear, shares)) return false;
+        still.assign(shares.size(), Vector(island_.rows.size(), 0.0));
+        for (std::size_t i = 0; i < shares.size(); ++i) add_moves(still[i], changes(), shares[i]);
+        return true;
+    }
+
+    // Takes the smallest of all changes with which the forces keep to their cones; false where none does.
+    bool keep_to_cones(const ForceRules& rules, const Vector& forces, Vector& unknown) {
+        const auto y = smallest_inside(cones_, moves_of(changes()), rules, forces);
+        if (!y) return false;
+        for (std::size_t j = 0; j < y->size(); ++j) {
+            for (std::size_t k = 0; k < island_.rows.size(); ++k) unknown[island_.rows[k]] += (*y)[j] * changes_[j][k];
+        }
+        return true;
+    }
+
+    // Forces farthest inside among those that differ by some changes; false where that is not told.
+    bool move_inside(const ForceRules& rules, const Vectors& by, Vector& forces) const {
+        if (by.empty()) return true;
+        const Vectors moves = moves_of(by);
+        const auto y = farthest_inside(cones_, moves, rules, forces);
+        if (y) add_moves(forces, moves, *y);
+        return y.has_value();
+    }
+
+  private:
+    const Robot& robot_;
+    const ContactMode& mode_;
+    const Scratch& s_;
+    const Island& island_;
+    std::vector<ForceCone> cones_;
+    std::vector<int> contacts_;
+    Vectors changes_;
+    bool slips_ = false;
+
+    // All forces of unknowns of the island.
+    void expand(const Vector& unknown, Vector& forces) const {
+        std::size_t k = 0;
+        for (const int i : contacts_) {
+            const Closed& closed = mode_.closed[i];
+            const int stuck = stuck_rows(mode_, closed), first = mode_.first[i];
+            for (int d = 0; d < stuck; ++d) forces[first + d] = unknown[k + d];
+            for (int d = 1; d < rows_of(mode_, closed) && native::slides(closed); ++d) {
+                forces[first + d] = -closed.friction * unknown[k] * s_.slip[i][d - 1];
+            }
+            k += stuck;
+        }
+    }
+
+    // D^-1/2 L^-T of what unknowns push: its length is that of the acceleration, in the metric of M = L^T D L.
+    Vector push(const Vector& unknown) const {
+        Vector found(robot_.nv, 0.0);
+        for (std::size_t k = 0; k < island_.rows.size(); ++k) {
+            const double* own = &s_.inwards[island_.rows[k] * robot_.nv];
+            for (int i = 0; i < robot_.nv; ++i) found[i] += unknown[k] * own[i];
+        }
+        for (int i = 0; i < robot_.nv; ++i) found[i] /= std::sqrt(s_.sweep.mass[i * robot_.nv + i]);
+        return found;
+    }
+};
+
+// Forces along all rows of the mode, from those along the held ones.
+Vector all_forces(const ContactMode& mode, const Scratch& s) {
+    Vector forces(mode.rows, 0.0);
+    for (std::size_t i = 0, place = 0; i < mode.closed.size(); ++i) {
+        const Closed& closed = mode.closed[i];
+        const int stuck = stuck_rows(mode, closed), first = mode.first[i];
+        std::copy_n(&s.unknown[place], stuck, &forces[first]);
+        for (int d = 1; d < rows_of(mode, closed) && slides(closed); ++d) {
+            forces[first + d] = -closed.friction * s.unknown[place] * s.slip[i][d - 1];
+        }
+        place += stuck;
+    }
+    return forces;
+}
+
+// The least margin of an island, or the largest that its forces may have where that is as good as none.
+double widest(Choice& choice, const ForceRules& rules, double rounding, const Vector& forces) {
+    const double margin = choice.margin(forces);
+    if (margin >= rounding) return margin;
+    bool moves = false;
+    Vectors still;
+    if (!choice.choose(moves, still)) return UNFIT;
+    double best = margin;
+    const Vectors* const sets[] = {&still, &choice.changes()};
+    for (const Vectors* by : sets) {
+        if (by->empty()) continue;
+        Vector found = forces;
+        if (!choice.move_inside(rules, *by, found)) return UNFIT;
+        const double there = choice.margin(found);
+        if (by == &still) best = there;
+        if (there >= -rounding) return there;
+        if (!moves) break;
+    }
+    return best;
+}
+
+}  // namespace
+
+std::vector<int> owners(const ContactMode& mode) {
+    std::vector<int> found;
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        found.insert(found.end(), stuck_rows(mode, mode.closed[i]), static_cast<int>(i));
+    }
+    return found;
+}
+
+bool smallest_forces(const Ranks& ranks, const std::vector<int>& owner, Scratch& s) {
+    const int size = static_cast<int>(owner.size());
+    s.islands.clear();
+    for (std::vector<int>& rows : sets_of_rows(s.matrix, size, owner)) {
+        const int n = static_cast<int>(rows.size());
+        Vector part(n * n), right(n);
+        for (int i = 0; i < n; ++i) {
+            right[i] = s.unknown[rows[i]];
+            for (int j = 0; j < n; ++j) part[i * n + j] = s.matrix[rows[i] * size + rows[j]];
+        }
+        Island island;
+        island.unique = island.factors.factorise(part, n, ranks.regular);
+        if (!island.unique && !island.smallest.factorise(part, n, ranks.rank, ranks.clear)) return false;
+        island.unique ? island.factors.solve(right.data()) : island.smallest.solve(right.data());
+        for (int i = 0; i < n; ++i) s.unknown[rows[i]] = right[i];
+        island.rows = std::move(rows);
+        s.islands.push_back(std::move(island));
+    }
+    return true;
+}
+
+bool solve_redundant(const Robot& robot, const ContactMode& mode, Scratch& s) {
+    if (!smallest_forces(mode.redundant->ranks, owners(mode), s)) return false;
+    if (std::none_of(mode.closed.begin(), mode.closed.end(), slides)) return true;  // all move alike
+    const Vector forces = all_forces(mode, s);
+    for (const Island& island : s.islands) {
+        if (island.unique) continue;
+        Choice choice(robot, mode, s, island);
+        if (!choice.slips() || choice.margin(forces) >= 0.0) continue;
+        bool moves = false;
+        Vectors still;
+        if (!choice.choose(moves, still)) return false;
+        if (moves && !choice.keep_to_cones(mode.redundant->forces, forces, s.unknown)) return false;
+    }
+    return true;
+}
+
+bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, Forces& told) {
+    const ForceRules& rules = mode.redundant->forces;
+    told.forces = all_forces(mode, s), told.margin = INFINITY;
+    double largest = mode.redundant->nothing;
+    bool slips = false;
+    for (const Island& island : s.islands) {
+        Choice choice(robot, mode, s, island);
+        slips = slips || choice.slips();
+        if (island.unique || choice.margin(told.forces) >= 0.0) continue;
+        bool moves = false;
+        Vectors still;
+        if (!choice.choose(moves, still)) return false;
+        if (!moves && !choice.move_inside(rules, still, told.forces)) return false;
+    }
+    for (const double force : told.forces) largest = std::max(largest, std::abs(force));
+    const double rounding = mode.redundant->tolerance * largest;
+    for (const Island& island : s.islands) {
+        Choice choice(robot, mode, s, island);
+        const bool alone = island.unique || !slips;
+        const double margin = alone ? choice.margin(told.forces) : widest(choice, rules, rounding, told.forces);
+        if (margin == UNFIT) return false;
+        told.margin = std::min(told.margin, margin);
+    }
+    return true;
+}
+
+}  // namespace native
