@@ -13,7 +13,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
-from ..contact.modes import Mode, Phase, unit
+from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
