@@ -378,7 +378,10 @@ def test_table_with_six_legs_on_a_slope(mu: float) -> None:
 
 
 def test_margins_of_redundant_contacts_are_found_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table of six legs sticks on a slope: its motion asks for no cone program, its margin (mu N - T) / 6 for one."""
+    """A table of six legs sticks on a slope: its motion asks for no cone program, its margin (mu N - T) / 6 for one.
+
+    A compiled engine finds it without.
+    """
     angle, height, mu, mass = 0.3, 0.4, 0.32, 3.0
     model = single_body(pin.JointModelFreeFlyer(), mass, (0.3, 0.35, 0.5), "table")
     legs = [
@@ -394,7 +397,8 @@ def test_margins_of_redundant_contacts_are_found_where_they_are_asked_for(monkey
     motion = flow.motion(0.0, state)
     assert np.abs(motion.acceleration).max() <= tol.CREEP and not asked
     expected = mass * G * (mu * np.cos(angle) - np.sin(angle)) / 6
-    assert motion.margin == pytest.approx(expected, rel=1e-6) and len(asked) == 1
+    assert motion.margin == pytest.approx(expected, rel=1e-6)
+    assert len(asked) == (0 if flow.arc.compiled else 1)
 
 
 @pytest.mark.parametrize(("mu", "arm", "expected"), [(0.3, -0.1, cs.Mode.SLIP), (2.5, 0.1, cs.Mode.OPEN)])
