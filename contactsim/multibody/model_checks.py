@@ -11,9 +11,11 @@ import pinocchio as pin
 from ..common.arguments import FAR as HUGE
 from ..common.arrays import Array
 from ..errors import InputError
-from .zero import FAR, INDEFINITE
+from .forest import generic, groups_of
+from .zero import FAR, INDEFINITE, TRIANGLE, UNMOVED
 
 FREE = 7  # coordinates of a free root
+LISTED = 6  # bodies that a warning lists one by one
 
 
 def frame_id_of(model: Any, name: str, owner: str) -> int:
@@ -49,22 +51,72 @@ def check_order(model: Any) -> None:
 
 
 def check_masses(model: Any) -> None:
-    """Refuse masses and inertias that are not positive, and joints that move no mass."""
+    """Refuse masses and inertias that are not positive, and joints that move no mass or no inertia."""
     moving = np.zeros(model.njoints)
     for i in range(1, model.njoints):
-        inertia = model.inertias[i]
-        if inertia.mass < 0.0 or not inertia.mass < HUGE:
-            raise InputError(f"the body of joint '{model.names[i]}' has mass {inertia.mass}; give a positive mass")
-        if not (np.abs(inertia.inertia) < HUGE).all():
-            raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not finite; check it")
-        if inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() < INDEFINITE * inertia.mass:
-            raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not positive; check it")
-        moving[i] = inertia.mass
+        _check_inertia(model.inertias[i], f"the body of joint '{model.names[i]}'")
+        moving[i] = model.inertias[i].mass
     for i in range(1, model.njoints):
-        below = [k for k in range(1, model.njoints) if i in list(model.supports[k])]
         rotor = model.armature[model.joints[i].idx_v] if model.joints[i].nv else 0.0
-        if sum(moving[k] for k in below) <= 0.0 and rotor <= 0.0:
+        if sum(moving[k] for k in model.subtrees[i]) <= 0.0 and rotor <= 0.0:
             raise InputError(f"joint '{model.names[i]}' moves no mass; give its link a positive mass")
+    for part in [group.model for group in groups_of(model)] or [model]:
+        if part.nv:
+            _check_resistance(part)
+
+
+def _check_inertia(inertia: Any, owner: str) -> None:
+    if not 0.0 <= inertia.mass < HUGE:
+        many = " of a size below 1e75" if inertia.mass > 0.0 else ""
+        raise InputError(f"{owner} has mass {inertia.mass}; give a positive mass{many}")
+    if not (np.abs(inertia.inertia) < HUGE).all():
+        raise InputError(f"{owner} has an inertia that is not finite; check it")
+    if not (np.abs(inertia.lever) < HUGE).all():
+        raise InputError(f"{owner} has its centre of mass at {inertia.lever}; check it")
+    if inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() < INDEFINITE * inertia.mass:
+        raise InputError(f"{owner} has an inertia that is not positive; check it")
+
+
+def _check_resistance(model: Any) -> None:
+    """Refuse a joint that would move without resistance, in a pose that is not special."""
+    q = pin.integrate(model, pin.neutral(model), generic(1, model.nv)[0])
+    M = pin.crba(model, pin.Data(model), q, convention=pin.Convention.LOCAL)  # a body's own zero is exact there
+    weak = np.flatnonzero(~(np.maximum(UNMOVED * M.diagonal(), 1.0 / HUGE) < _resistances(M)))
+    if weak.size:
+        joint = next(i for i in range(model.njoints) if 0 <= weak[-1] - model.joints[i].idx_v < model.joints[i].nv)
+        held = ", or hold its first link by root='fixed'" if model.joints[joint].nv > 1 else ""
+        raise InputError(
+            f"joint '{model.names[joint]}' moves without resistance: its body has no inertia of its own that way; give"
+            f" its link a positive mass and inertia{held}"
+        )
+
+
+def _resistances(M: Array) -> Array:
+    """D (nv,) of M = U D U', of the upper triangle of M: the inertia of each velocity where those after it are free."""
+    left, found = np.triu(M), M.diagonal().copy()
+    for k in range(len(M) - 1, -1, -1):
+        found[k] = left[k, k]
+        if not found[k] > 0.0:
+            break
+        column = left[:k, k]
+        left[:k, :k] -= np.outer(column, column / found[k])
+    return found
+
+
+def warn_about_inertias(model: Any) -> None:
+    """Tell which bodies have principal moments that no body has: the largest is at most the sum of the others."""
+    named = []
+    for i in range(1, model.njoints):
+        low, middle, high = np.linalg.eigvalsh(model.inertias[i].inertia)
+        if high > (1.0 + TRIANGLE) * (low + middle) - INDEFINITE * model.inertias[i].mass:
+            named.append(f"'{model.names[i]}' ({low:.3g}, {middle:.3g}, {high:.3g} kg m^2)")
+    if named:
+        more = f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
+        warnings.warn(
+            f"the body of joint {', '.join(named[:LISTED])}{more} has principal moments of inertia that no body has:"
+            " the largest is above the sum of the others; check the inertia in the file",
+            stacklevel=4,
+        )
 
 
 def warn_about_dry_friction(model: Any) -> None:

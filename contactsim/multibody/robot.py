@@ -113,6 +113,8 @@ class Robot(SingleBodies):
                 cannot be mimicked; or no links can meet.
         """
         source = urdf_of(path)
+        for remark in source.remarks:
+            warnings.warn(remark, stacklevel=2)
         if root is None and (reason := source.why_fixed()):
             warnings.warn(
                 f"{source.place} is taken as a robot that floats, but {reason}; give root='fixed' to hold it, or"

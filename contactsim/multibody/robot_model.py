@@ -24,7 +24,16 @@ from .forest import Computing, Workspace
 from .geometry.pairs import of_edges
 from .loops import Loop, checked, followed
 from .mechanism import unique_names
-from .model_checks import check_masses, check_order, frame_id_of, inside, link_frame, unbounded, warn_about_dry_friction
+from .model_checks import (
+    check_masses,
+    check_order,
+    frame_id_of,
+    inside,
+    link_frame,
+    unbounded,
+    warn_about_dry_friction,
+    warn_about_inertias,
+)
 
 if TYPE_CHECKING:
     from .actuators import Actuator
@@ -73,6 +82,7 @@ class RobotModel:
         self._inertia_scales: dict[str, float] = {}
         check_order(self.model)
         check_masses(self.model)
+        warn_about_inertias(self.model)
         warn_about_dry_friction(self.model)
         self.nq, self.nv = self.model.nq, self.model.nv
         self.space = ConfigurationSpace(self.model)

@@ -57,5 +57,7 @@ FLAT_HULL = 1e-6  # thickness of a convex hull, in units of its size, that is no
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
 AGREES = 1e-5  # difference of a derivative that is given from that by differences, relative to one and to its size
 INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
+UNMOVED = 1e-13  # inertia that a joint moves by itself, relative to all it carries, that is rounding
+TRIANGLE = 0.01  # by which a moment of inertia may be above the sum of the others: files round to two digits or three
 SYMMETRIC = 1e-9  # entries by which a mass matrix may differ from its transpose, relative to the largest
 ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded

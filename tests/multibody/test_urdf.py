@@ -189,10 +189,10 @@ def test_joints_that_make_no_tree_are_refused(parts: tuple[str, ...], words: str
     [
         (
             '<geometry><box size="1 2"/></geometry>',
-            "the <box> .* of link 'a' in .* has size='1 2'; give 3 finite numbers",
+            "the <box> .* of link 'a' in .* has size='1 2'; give 3 numbers that are zero or positive",
         ),
-        ('<geometry><sphere radius="nan"/></geometry>', "has radius='nan'; give a finite number"),
-        ('<geometry><cylinder radius="1"/></geometry>', "has length=''; give a finite number"),
+        ('<geometry><sphere radius="nan"/></geometry>', "has radius='nan'; give a number that is zero or positive"),
+        ('<geometry><cylinder radius="1"/></geometry>', "has no length; give a number that is zero or positive"),
         ('<origin xyz="0 up 0"/><geometry><sphere radius="1"/></geometry>', "the <origin> .* has xyz='0 up 0'"),
     ],
 )
@@ -245,7 +245,10 @@ def test_a_file_in_latin_1_is_read_as_it_declares(tmp_path: Path) -> None:
         (io.StringIO(""), "the text of the URDF is no XML"),
         ("<robot name='r'/>", "the text of the URDF has no <link>"),
         ('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm/></robot>', "run xacro on it"),
-        ('<robot><link name="a"/><joint name="j"><child link="a"/></joint></robot>', "joint 'j' in .* has no <parent>"),
+        (
+            '<robot name="r"><link name="a"/><joint name="j"><child link="a"/></joint></robot>',
+            "joint 'j' in .* has no <parent>",
+        ),
         (3, "is 3; give a path, the text of a URDF, or a file open for reading"),
         ("no\0where.urdf", "give a path, the text of a URDF"),
         ("nowhere.urdf", "there is no URDF file"),

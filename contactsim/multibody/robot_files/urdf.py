@@ -1,10 +1,9 @@
-"""The text of a URDF, from wherever it is given, and what pinocchio's parser leaves out of it."""
+"""The text of a URDF, from wherever it is given, and the joints in it that mimic others."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,17 +14,11 @@ from ...common.arguments import PATH, custom
 from ...errors import InputError
 from ..loops import JointCoupling
 from .reading import FOOT, existing, root_joint
+from .urdf_checks import checked, number
 
 WORLD_LINK = re.compile(r"^(world|map|ground|universe)$", re.IGNORECASE)  # names of a first link that is the world
 ARM = 3  # moving joints in a row on the first link, from which on it looks like the foot of an arm
-XACRO = "/wiki/xacro}"  # in tags of macros
 UNLIMITED = "1e30"  # [rad, rad/s, N m] a limit that is none, in a number that urdfdom reads
-COLLISION = {  # of a <collision>: how many numbers its attributes have
-    "origin": {"xyz": 3, "rpy": 3},
-    "geometry/box": {"size": 3},
-    "geometry/sphere": {"radius": 1},
-    "geometry/cylinder": {"radius": 1, "length": 1},
-}
 SINGLE = ("revolute", "prismatic", "continuous", "fixed")  # joints that one number tells, or none
 
 
@@ -50,6 +43,7 @@ class Urdf:
         path: its file; None where it was given as text.
         couplings: equations of the joints that mimic others.
         followers: names of the joints that mimic others and move.
+        remarks: sentences worth telling the user.
     """
 
     text: str
@@ -57,6 +51,7 @@ class Urdf:
     path: Path | None
     couplings: tuple[JointCoupling, ...]
     followers: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     def model(self, root: Any) -> pin.Model:
         """Pinocchio's model on a root by name, or on a pinocchio joint model.
@@ -80,8 +75,7 @@ def urdf_of(source: Any) -> Urdf:
     """The URDF of a path, of its text, or of an open file; NULs at its end are dropped.
 
     Raises:
-        InputError: it is missing or no XML, a mass, an inertia or a collision shape is no number, a joint names a link
-            that is not there or mimics what it cannot, or its joints make no tree.
+        InputError: it is missing or no XML, or says what cannot be meant; see `checked`.
     """
     data, place, path = _read(source)
     try:
@@ -90,9 +84,9 @@ def urdf_of(source: Any) -> Urdf:
         raise InputError(f"{place} is no XML ({error}); mend it there") from None
     if robot.tag != "robot":
         raise InputError(f"{place} has the root element <{robot.tag}>; give a URDF, whose root element is <robot>")
-    _check(robot, place)
+    remarks = checked(robot, place)
     couplings, followers, turned = _mimics(robot, place)
-    return Urdf(_text(data, robot, rewritten=turned), place, path, couplings, followers)
+    return Urdf(_text(data, robot, rewritten=turned), place, path, couplings, followers, remarks)
 
 
 def _read(source: Any) -> tuple[str | bytes, str, Path | None]:
@@ -121,83 +115,6 @@ def _text(data: str | bytes, robot: ElementTree.Element, rewritten: bool) -> str
         except UnicodeDecodeError:  # the file declares another encoding, which the parser has followed
             pass
     return ElementTree.tostring(robot, encoding="unicode")
-
-
-# --- what pinocchio's parser would only mutter about ------------------------------------------------------------
-
-
-def _check(robot: ElementTree.Element, place: str) -> None:
-    if any(XACRO in element.tag for element in robot.iter() if isinstance(element.tag, str)):
-        raise InputError(f"{place} holds macros of xacro, which are not expanded; run xacro on it, and give the result")
-    links = {link.get("name") for link in robot.findall("link")}
-    if not links:
-        raise InputError(f"{place} has no <link>; give it one")
-    for link in robot.findall("link"):
-        for part in ("mass", "inertia"):
-            for name, text in found.items() if (found := link.find(f"inertial/{part}")) is not None else ():
-                if _number(text) is None:
-                    raise InputError(
-                        f"the {part} of link '{link.get('name')}' in {place} has {name}='{text}'; give a finite number"
-                    )
-        _check_shapes(link, place)
-    for joint in robot.findall("joint"):
-        for side in ("parent", "child"):
-            end = joint.find(side)
-            if end is None:
-                raise InputError(f"joint '{joint.get('name')}' in {place} has no <{side}>; give it one")
-            if end.get("link") not in links:
-                raise InputError(
-                    f"joint '{joint.get('name')}' in {place} has the {side} link '{end.get('link')}', which is not"
-                    f" there; there are {', '.join(sorted(map(str, links)))}"
-                )
-    _check_tree(robot, place)
-
-
-def _check_shapes(link: ElementTree.Element, place: str) -> None:
-    """Numbers of the collision shapes of a link are as many as they should be: others would be left out in silence."""
-    for collision in link.findall("collision"):
-        for path, counts in COLLISION.items():
-            part = collision.find(path)
-            if part is None:
-                continue
-            for name, count in counts.items():
-                given = part.get(name, "0 0 0" if path == "origin" else "")
-                if len(given.split()) == count and None not in map(_number, given.split()):
-                    continue
-                wanted = "a finite number" if count == 1 else f"{count} finite numbers"
-                raise InputError(
-                    f"the <{part.tag}> of a <collision> of link '{link.get('name')}' in {place} has {name}='{given}';"
-                    f" give {wanted}"
-                )
-
-
-def _check_tree(robot: ElementTree.Element, place: str) -> None:
-    """Names are given once, and no link hangs on two joints or in a circle without a first link."""
-    for kind in ("link", "joint"):
-        names = [str(part.get("name")) for part in robot.findall(kind)]
-        if twice := next((name for k, name in enumerate(names) if name in names[:k]), None):
-            raise InputError(f"{place} has two {kind}s named '{twice}'; give each a name of its own")
-    above: dict[str, str] = {}
-    for joint in robot.findall("joint"):
-        name, child = str(joint.get("name")), str(joint.find("child").get("link"))  # type: ignore[union-attr]
-        if child in above:
-            raise InputError(
-                f"link '{child}' in {place} is the child of joints '{above[child]}' and '{name}'; leave one out,"
-                " and close circles by loops of the system"
-            )
-        above[child] = name
-    if all(link.get("name") in above for link in robot.findall("link")):
-        raise InputError(
-            f"joints {', '.join(map(repr, above.values()))} in {place} go round in a circle without a first link;"
-            " leave one of them out, and close the circle by a loop of the system"
-        )
-
-
-def _number(text: str) -> float | None:
-    try:
-        return value if isfinite(value := float(text)) else None
-    except ValueError:
-        return None
 
 
 # --- joints that mimic others -----------------------------------------------------------------------------------
@@ -241,7 +158,7 @@ def _coupling(
             )
     numbers = {}
     for field, default in (("multiplier", "1"), ("offset", "0")):
-        numbers[field] = _number(mimic.get(field, default))
+        numbers[field] = number(mimic.get(field, default))
         if numbers[field] is None:
             raise InputError(
                 f"the mimic of joint '{name}' in {place} has {field}='{mimic.get(field)}'; give a finite number"
