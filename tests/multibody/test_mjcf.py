@@ -611,3 +611,23 @@ def test_without_mujoco_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.
 def test_files_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     with pytest.raises(cs.InputError, match=r"the MJCF file .*robot\.xml cannot be read"):
         cs.Robot.from_mjcf(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("joint", "words"),
+    [
+        (
+            'damping="nan"',
+            r"the damping of joint 'hinge' in the MJCF file .*robot\.xml is nan; give a number that is zero",
+        ),
+        ('damping="-1"', "the damping of joint 'hinge' .* is -1; give a number that is zero or positive"),
+        ('armature="-0.1"', "the armature of joint 'hinge' .* is -0.1; give a number that is zero or positive"),
+        ('frictionloss="-1"', "the frictionloss of joint 'hinge' .* is -1; give"),
+        ('stiffness="1e300"', "the stiffness of joint 'hinge' .* is 1e.300; give a finite number"),
+        ('springref="inf"', r"the MJCF file .*robot\.xml has a springref of inf; give a finite number"),
+    ],
+)
+def test_numbers_that_mujoco_takes_and_no_motion_has_are_refused(tmp_path: Path, joint: str, words: str) -> None:
+    body = f'<body><joint name="hinge" {joint}/><geom size="0.1"/></body>'
+    with pytest.raises(cs.InputError, match=words):
+        robot_of(tmp_path, world(body))

@@ -10,12 +10,25 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from ...common.arguments import FAR
 from ...common.arrays import Array
 from ...errors import InputError
 
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's kinds of joints
 KINDS = ("free", "ball", "slide", "hinge")
 WORLD = 0  # MuJoCo's number of the body that does not move
+NUMBERS = {  # arrays of the compiled model that bear on motion, by MuJoCo's word for what they are of
+    "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp"),
+    "jnt": ("pos", "axis", "range", "stiffness", "actfrcrange"),
+    "dof": ("damping", "armature", "frictionloss"),
+    "geom": ("pos", "quat", "size", "friction"),
+    "site": ("pos", "quat"),
+    "eq": ("data",),
+    "actuator": ("gear", "gainprm", "biasprm", "dynprm", "ctrlrange", "forcerange", "actrange"),
+    "key": ("qpos", "ctrl"),
+}
+NOT_NEGATIVE = ("damping", "armature", "frictionloss", "friction")
+ELEMENTS = {"jnt": "joint", "dof": "joint", "eq": "equality"}  # those that MJCF calls otherwise
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,34 @@ def compiled(path: Path, package_dirs: Sequence[str | Path] = ()) -> Compiled:
     bodies = _named(["universe", *bodies[1:]], [f"body{k}" for k in range(m.nbody)])
     joints = _joint_names(m, bodies)
     geoms = [m.geom(k).name for k in range(m.ngeom)]
-    return Compiled(path, m, spec, tuple(bodies), tuple(joints), tuple(_named(geoms, _geom_names(m, bodies))))
+    found = Compiled(path, m, spec, tuple(bodies), tuple(joints), tuple(_named(geoms, _geom_names(m, bodies))))
+    _check_numbers(found)
+    return found
+
+
+def _check_numbers(source: Compiled) -> None:
+    """Refuse numbers that are not finite, which MuJoCo takes, and negative ones of what only takes energy."""
+    m, place = source.m, f"the MJCF file {source.path}"
+    for kind, arrays in NUMBERS.items():
+        for array in arrays:
+            for k, row in enumerate(getattr(m, f"{kind}_{array}")):
+                positive = array in NOT_NEGATIVE
+                if wrong := [x for x in np.ravel(row) if not abs(x) < FAR or (positive and x < 0.0)]:
+                    owner = f"{ELEMENTS.get(kind, kind)} '{_name(source, kind, k)}' in {place}"
+                    what = "a number that is zero or positive" if positive else "a finite number"
+                    raise InputError(f"the {array} of {owner} is {wrong[0]:g}; give {what}")
+    for word, numbers in (("gravity", m.opt.gravity), ("a ref", m.qpos0), ("a springref", m.qpos_spring)):
+        if wrong := [x for x in numbers if not abs(x) < FAR]:
+            raise InputError(f"{place} has {word} of {wrong[0]:g}; give a finite number")
+
+
+def _name(source: Compiled, kind: str, index: int) -> str:
+    """What the file calls something; its number where it has no name."""
+    if kind in ("jnt", "dof"):
+        return source.joints[index if kind == "jnt" else source.m.dof_jntid[index]]
+    if kind in ("body", "geom"):
+        return (source.bodies if kind == "body" else source.geoms)[index]
+    return getattr(source.m, kind)(index).name or str(index)
 
 
 def _find_assets(spec: Any, path: Path, folders: Sequence[Path]) -> None:
