@@ -29,9 +29,13 @@ PLAIN = {  # what pydantic says of these, in words that do not come from Python
     "int_type": f"{ADVICE}a whole number",
     "tuple_type": f"{ADVICE}a list of numbers",
     "list_type": f"{ADVICE}a list",
+    "bool_type": f"{ADVICE}true or false",
+    "string_type": f"{ADVICE}a text",
+    "dict_type": f"{ADVICE}a table",
     "too_long": "too many numbers",
 }
-KIND_OF_UNION = re.compile(r"constrained-|(tuple|list)\[")  # by which pydantic tells what a value might have been
+KIND_OF_UNION = re.compile(r"constrained-|(tuple|list|literal)\[")  # how pydantic tells what a value might have been
+MOST_TOLD = 12  # mistakes that one sentence lists
 LONGEST_VALUE = 40  # characters of a value that is repeated
 
 
@@ -44,8 +48,9 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
     try:
         return schema(**values)
     except ValidationError as error:
-        mistakes = "; ".join(_mistake(schema, item) for item in _told_once(error.errors()))
-        raise InputError(f"{where}: {mistakes}") from None
+        mistakes = list(dict.fromkeys(_mistake(schema, item) for item in _told_once(error.errors())))
+        more = f"; and {len(mistakes) - MOST_TOLD} more mistakes" if len(mistakes) > MOST_TOLD else ""
+        raise InputError(f"{where}: {'; '.join(mistakes[:MOST_TOLD])}{more}") from None
 
 
 def unknown_robot(name: str, known: Collection[str]) -> InputError:
@@ -84,6 +89,8 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
         several, _, index = path.rpartition(".")
         return f"{several} has too few numbers" if index.isdigit() else f"{path} is missing; give it"
     message = PLAIN.get(kind, message)
+    if FAR in (item.get("ctx", {}).get("le"), -item.get("ctx", {}).get("ge", 0.0)):
+        message = f"{ADVICE}a number of a size below {FAR:.0e}"
     if kind in ("extra_forbidden", "model_type"):
         known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
         table = f"give a table (of {known}), or mend the key"

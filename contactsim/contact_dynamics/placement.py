@@ -41,7 +41,9 @@ def lifted(system: ContactSystem, q: Array, height: float) -> Array:
     if system.terrain.constant_normal() is not None:
         gap = clearance(system, raised)
         raised[index] += 1.0
-        raised[index] = q[index] + (height - gap) / (clearance(system, raised) - gap)
+        if not (rise := clearance(system, raised) - gap) > 0.0:
+            raise InputError(f"the robot '{system.robot.name}' is {gap:.3g} m above ground, where a metre is rounding")
+        raised[index] = q[index] + (height - gap) / rise
         return raised
     return _let_down(system, raised, index, height)
 

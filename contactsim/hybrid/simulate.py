@@ -38,6 +38,7 @@ LAST_EVENTS = 100  # that are looked at to say by what a run has too many of the
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
 AT_ONCE = "fires at once"  # says a note of a guard that is below its band where a mode begins
 LONGEST_CHART = 60  # characters of a mode that a note repeats
+MOST_STEPS = 1e8  # of a run; each keeps a kilobyte, and takes 20 us
 MOST_SAMPLES = 1e8  # of a run at its record_period: a gigabyte a component of the state
 PROGRESS = function("a function of the time")
 OF_SYSTEMS = (
@@ -285,6 +286,11 @@ class Simulation:
             raise InputError(
                 f"record_period is {self._record_period} s, of which a run of {t - self.t0:.6g} s has more than"
                 f" {MOST_SAMPLES:.0e} samples; give a longer one"
+            )
+        if t - self.t > MOST_STEPS * (longest := self.tolerances.max_step):
+            raise InputError(
+                f"max_step is {longest} s, of which a run of {t - self.t:.6g} s has more than {MOST_STEPS:.0e} steps;"
+                " give a longer one"
             )
         self._demand_unchanged()
         self.status, self.message = Status.RUNNING, Status.RUNNING.value

@@ -156,9 +156,11 @@ def _load(path: Path) -> tuple[Array, tuple[Array, Array] | None]:
 
 def _table(value: Any) -> Any:
     """The table of a kind of ground, of this module or of a plugin."""
-    if not isinstance(value, dict) or "kind" not in value:
+    if not isinstance(value, dict):
         return value
-    kind, known = value["kind"], registry.names("terrains")
+    kind, known = value.get("kind"), registry.names("terrains")
+    if kind is None:
+        raise ValueError(f"give its kind, one of {', '.join(known)}")
     if kind not in known:
         raise ValueError(f"no ground of kind {kind!r}; choose one of {', '.join(known)}")
     try:

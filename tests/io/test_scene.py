@@ -238,6 +238,41 @@ def test_a_file_with_a_controller_holds_its_pose(tmp_path: Path) -> None:
 
 
 # --- mistakes ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gravity = [0, 0, -1e300]", "gravity.2 is -1e+300; give a number of a size below 1e+75"),
+        ('controller = {limits = "yes"}', "controller.limits is 'yes'; give true or false"),
+        ("controller = {reference = [true]}", "controller.reference is [True]; give 'nominal' or 'demo'; "),
+        ("bodies = [{name = 1, position = [0, 0, 1], fixed = true}]", "bodies.0.name is 1; give a text"),
+        ("robots = 3", "robots is 3; give a table"),
+        ('robots = {b = {name = "biped", shift = []}}', "scene: robots.b.shift has too few numbers"),
+        (
+            'terrain = {kind = "moving", amplitude = [0, 0, 0.1], frequency = 1.0, ground = {}}',
+            "terrain.ground: give its kind, one of flat, height-field,",
+        ),
+        (
+            "run = {max_step = 1e-12}",
+            "max_step is 1e-12 s, of which a run of 0.1 s has more than 1e+08 steps; give a lo",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_words_of_a_scene(text: str, words: str) -> None:
+    try:
+        message = refused(HEXAPOD + text)
+    except pytest.fail.Exception:  # what only a run of so long can know
+        with pytest.raises(cs.InputError) as caught:
+            built(HEXAPOD + text).simulate(0.1)
+        message = str(caught.value)
+    assert words in message
+
+
+def test_of_many_mistakes_a_dozen_is_told() -> None:
+    message = refused(f"{HEXAPOD}gravity = {['x'] * 3}\nstart = {{q = {['x'] * 20}}}")
+    assert message.count("give a number") == 12
+    assert message.endswith("; and 11 more mistakes")
+
+
 def test_all_mistakes_are_told_at_once() -> None:
     keys = "friction, static_friction, restitution, rolling, torsion, stribeck, friction_axis"
     message = refused("""
