@@ -27,6 +27,8 @@ PLAIN = {  # what pydantic says of these, in words that do not come from Python
     "float_type": f"{ADVICE}a number",
     "int_parsing": f"{ADVICE}a whole number",
     "int_type": f"{ADVICE}a whole number",
+    "int_from_float": f"{ADVICE}a whole number",
+    "int_parsing_size": f"{ADVICE}a whole number of a size below 1e18",
     "tuple_type": f"{ADVICE}a list of numbers",
     "list_type": f"{ADVICE}a list",
     "bool_type": f"{ADVICE}true or false",
@@ -79,6 +81,17 @@ def _told_once(items: Sequence[Any]) -> list[Any]:
     return list(told.values())
 
 
+def wanted(item: Any) -> str:
+    """What may stand where pydantic found a mistake, as in "a number"; empty where its message is a sentence."""
+    message, bounds = PLAIN.get(item["type"], item["msg"]), item.get("ctx", {})
+    if FAR in (bounds.get("le"), -bounds.get("ge", 0.0)):
+        return f"a number of a size below {FAR:.0e}"
+    if not message.startswith(ADVICE):
+        return ""
+    what = str(message.removeprefix(ADVICE))
+    return f"a number {what}" if what.startswith(("greater", "less")) else what
+
+
 def _mistake(schema: type[BaseModel], item: Any) -> str:
     """One mistake: its path, the value that was given where that is short, and what may stand there."""
     kind, message = item["type"], item["msg"]
@@ -89,20 +102,20 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
         several, _, index = path.rpartition(".")
         return f"{several} has too few numbers" if index.isdigit() else f"{path} is missing; give it"
     message = PLAIN.get(kind, message)
-    if FAR in (item.get("ctx", {}).get("le"), -item.get("ctx", {}).get("ge", 0.0)):
-        message = f"{ADVICE}a number of a size below {FAR:.0e}"
     if kind in ("extra_forbidden", "model_type"):
         known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
         table = f"give a table (of {known}), or mend the key"
-        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else table
+        return f"{path}: " + (f"unknown key (known here: {known})" if kind == "extra_forbidden" else table)
     message = message.removeprefix("Value error, ")
-    if path and message.startswith(ADVICE):
-        given = repr(item["input"])
-        value = f" is {given}" if len(given) <= LONGEST_VALUE else " cannot be used"
-        wanted = message.removeprefix(ADVICE)
-        wanted = f"a number {wanted}" if wanted.startswith(("greater", "less")) else wanted
-        return f"{path}{value}; give {wanted}"
+    if path and (what := wanted(item)):
+        return f"{path}{_said(item['input'])}; give {what}"
     return f"{path}: {message}" if path else message
+
+
+def _said(value: Any) -> str:
+    """What was given, where that is short."""
+    given = repr(value)
+    return f" is {given}" if len(given) <= LONGEST_VALUE else " cannot be used"
 
 
 def _walk(schema: type[BaseModel], place: Place) -> tuple[str, list[type[BaseModel]]]:

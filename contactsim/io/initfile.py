@@ -23,7 +23,7 @@ from ..common.arrays import Array
 from ..common.files import write_whole
 from ..common.registry import homes, names
 from ..common.representation import Brief
-from ..common.schemas import PLAIN, Real
+from ..common.schemas import LONGEST_VALUE, PLAIN, Real, wanted
 from ..errors import InputError
 from ..hybrid.charts import Model, model_class
 from ..hybrid.simulate import Progress
@@ -368,7 +368,9 @@ def _mistakes(schema: type[BaseModel], symbols: Mapping[str, Symbol]) -> list[tu
             message = PLAIN.get(item["type"], item["msg"]).removeprefix("Value error, ")
             name = str(item["loc"][0]) if item["loc"] else _named_in(message, symbols)
             value = symbols[name].value if name in symbols else None
-            found.append((name, message if value is None else f"{name} = {value!r}: {message}"))
+            message = f"; give {what}" if (what := wanted(item)) else f": {message}"
+            shown = repr(value) if len(repr(value)) <= LONGEST_VALUE else "..."
+            found.append((name, message[2:] if value is None else f"{name} = {shown}{message}"))
         return found
     return []
 

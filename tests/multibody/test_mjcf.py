@@ -617,8 +617,8 @@ def test_files_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     ("joint", "words"),
     [
         (
-            'damping="nan"',
-            r"the damping of joint 'hinge' in the MJCF file .*robot\.xml is nan; give a number that is zero",
+            'damping="inf"',
+            r"the damping of joint 'hinge' in the MJCF file .*robot\.xml is inf; give a number that is zero",
         ),
         ('damping="-1"', "the damping of joint 'hinge' .* is -1; give a number that is zero or positive"),
         ('armature="-0.1"', "the armature of joint 'hinge' .* is -0.1; give a number that is zero or positive"),

@@ -221,7 +221,7 @@ class Slip(Model):
         if self._tip(t, x) >= 0.0:
             return Transition(x, ASCENT if x[3] > 0.0 else DESCENT)
         length = _leg(x)[2]
-        if x[1] > 0.0 and not 0.0 < length <= self.parameters.q_rl * (1.0 + 1e-12):
+        if x[1] >= 0.0 and not 0.0 < length <= self.parameters.q_rl * (1.0 + 1e-12):
             raise InputError(
                 f"the leg stands on the foot at ({x[4]:.6g}, {x[5]:.6g}) m and would be {length:.6g} m long, but it is"
                 f" no longer than q_rl = {self.parameters.q_rl:g} m; let initial_state(...) place the foot"
