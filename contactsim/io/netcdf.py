@@ -582,7 +582,10 @@ def dense_segments(
         dim = int(dense["tangent_size"][k])
         if (space.size, space.dim) != (len(base), dim):
             raise ValueError(f"its states have {len(base)} numbers, those of the system {space.size}")
-        chart = Polynomial(t0, t1, dense["chebyshev"][k][: int(dense["degree"][k]) + 1, :dim])
+        coefficients = dense["chebyshev"][k][: max(int(dense["degree"][k]), 0) + 1, :dim]
+        if not (t1 > t0 or (t1 == t0 and len(coefficients) == 1)) or not np.isfinite(coefficients).all():
+            raise ValueError(f"its step from {t0:g} to {t1:g} s is none")
+        chart = Polynomial(t0, t1, coefficients)
         result[arc].setdefault(int(step), []).append(Segment(t0, t1, base, chart, space))
     return [[_joined(parts) for _, parts in sorted(steps.items())] for steps in result]
 

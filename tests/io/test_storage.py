@@ -6,6 +6,7 @@ import json
 from collections.abc import Hashable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import xarray
@@ -370,3 +371,15 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(cs.InputError, match="create it"):
         bouncing_point().save(tmp_path / "nowhere" / "run.nc")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "value"), [("t1", -1.0), ("chebyshev", np.nan)])
+def test_steps_that_are_none_are_a_damaged_file(tmp_path: Path, name: str, value: float) -> None:
+    path = tmp_path / "run.nc"
+    cs.load_scene("biped").simulate(0.02).save(path)
+    with h5py.File(path, "r+") as file:  # as another program may write it
+        file["dense"][name][...] = value
+    with pytest.raises(
+        cs.InputError, match=r"run\.nc is a damaged run file \(ValueError: its step from 0 to .* is none\)"
+    ):
+        cs.Trajectory.load(path)
