@@ -85,17 +85,18 @@ def along(
     def flat_rate(t: float, flat: Array) -> Array:
         return rate(t, flat.reshape(n, n)).ravel()
 
-    solution = solve_ivp(
-        flat_rate,
-        (t0, t1),
-        start.ravel(),
-        method=method(lin.integrator),
-        dense_output=True,
-        rtol=lin.tolerances.rtol,
-        atol=lin.tolerances.atol,
-        max_step=lin.tolerances.max_step,
-    )
-    if not solution.success:
+    with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long is tried, overflows and is refused
+        solution = solve_ivp(
+            flat_rate,
+            (t0, t1),
+            start.ravel(),
+            method=method(lin.integrator),
+            dense_output=True,
+            rtol=lin.tolerances.rtol,
+            atol=lin.tolerances.atol,
+            max_step=lin.tolerances.max_step,
+        )
+    if not (solution.success and np.isfinite(solution.y[:, -1]).all()):
         raise SimulationError(
             f"the matrix equation between t = {t0:.6g} s and {t1:.6g} s diverges ({solution.message}); loosen the"
             " tolerances of linearize or lower the weights"

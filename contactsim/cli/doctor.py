@@ -15,6 +15,7 @@ from importlib.util import find_spec
 
 from .. import __version__
 from ..common import registry
+from ..common.schemas import is_installed
 from ..common.threads import VARIABLES
 from ..contact_dynamics import engines
 from ..errors import InputError
@@ -99,8 +100,8 @@ def _plugins() -> Iterator[Finding]:
 def _robots() -> Finding:
     from .listings import entries
 
-    count = len(entries()[0])
-    return Finding("robots", f"{count} by name", count > 2, "pip install 'contactsim[robots]' for more", False)
+    known = is_installed("example-robot-data")
+    return Finding("robots", f"{len(entries()[0])} by name", known, "pip install 'contactsim[robots]', for more", False)
 
 
 def _optional(package: str, use: str) -> Finding:

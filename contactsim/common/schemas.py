@@ -56,10 +56,22 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
 
 
 def unknown_robot(name: str, known: Collection[str]) -> InputError:
-    """The error of a name that no catalogue of robots knows; similar names are told."""
-    close = ", ".join(get_close_matches(name, known, n=3) or list(known)[:2]) or "none"
-    more = "" if len(known) > 2 else ", and pip install 'contactsim[robots]' brings more"
-    return InputError(f"no robot '{name}'; similar names are {close}, `contactsim robots` lists all {len(known)}{more}")
+    """The error of a name that no catalogue of robots knows; similar names are told, or all where they are few."""
+    close = get_close_matches(name, known, n=3)
+    told = f"similar names are {', '.join(close)}" if close else f"there are {', '.join(list(known)[:3]) or 'none'}"
+    more = "" if is_installed("example-robot-data") else ", and pip install 'contactsim[robots]' brings some sixty more"
+    return InputError(f"no robot '{name}'; {told}, `contactsim robots` lists all {len(known)}{more}")
+
+
+def is_installed(package: str) -> bool:
+    """True for a package that pip has installed, which may have nothing to import."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def nested(schema: type[BaseModel], error: ValidationError) -> PydanticCustomError:
