@@ -124,12 +124,12 @@ def _ffmpeg() -> Finding:
 def examine() -> int:
     """Print the findings; 1 where something is missing without which nothing runs."""
     from rich.markup import escape
-    from rich.table import Table
 
+    from ..common.terminal import table as folding
     from ..common.terminal import terminal
 
     console = terminal()
-    table = Table("what", "found", "", "what to do")
+    table = folding("what", "found", "", "what to do")
     broken = False
     for finding in findings():
         mark = "[green]ok[/]" if finding.well else "[red]missing[/]" if finding.needed else "[yellow]optional[/]"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from ..common import registry
+from ..common.schemas import is_installed
+from ..common.terminal import table as folding
 from ..common.terminal import terminal
 from ..errors import PluginError
 
@@ -34,10 +36,9 @@ def entries() -> tuple[dict[str, Any], list[str]]:
 def robots() -> int:
     """Print the robots."""
     from rich.markup import escape
-    from rich.table import Table
 
     found, faults = entries()
-    table = Table("name", "root", "joints", "contacts", "demo", "description")
+    table = folding("name", "root", "joints", "contacts", "demo", "description")
     table.columns[2].justify = table.columns[3].justify = "right"
     for name, entry in found.items():
         demo = "yes" if entry.demo is not None else ""
@@ -47,7 +48,7 @@ def robots() -> int:
     console.print(table)
     for fault in faults:
         console.print(escape(fault), style="red", soft_wrap=True)
-    if len(found) <= 2:
+    if not is_installed("example-robot-data"):
         console.print("more robots: pip install 'contactsim[robots]'", markup=False)
     return 0
 
@@ -65,10 +66,9 @@ def joint_count(path: Path) -> str:
 def plugins() -> int:
     """Print the plugins; one that fails is marked, with its reason below the table."""
     from rich.markup import escape
-    from rich.table import Table
 
     found = registry.survey()
-    table = Table("group", "name", "distribution", "target", "state")
+    table = folding("group", "name", "distribution", "target", "state")
     for plugin in found:
         state = "[red]fails[/]" if plugin.error else "[green]loads[/]"
         table.add_row(plugin.group, escape(plugin.name), plugin.distribution, escape(plugin.target), state)
@@ -131,9 +131,8 @@ def schema_of(group: str, name: str) -> type[BaseModel] | None:
 def parameter_table(plugins: list[str], group: str = "contact_laws") -> Table:
     """The parameters of plugins of a group by name; those of laws as `--set law.NAME=VALUE` takes them."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table("plugin", "parameter", "default", "unit", "range", "description")
+    table = folding("plugin", "parameter", "default", "unit", "range", "description")
     for name in plugins:
         schema = schema_of(group, name)
         for k, row in enumerate(parameter_rows(schema) if schema is not None else ()):

@@ -59,7 +59,7 @@ def event_table(events: list[Event], title: str, everything: bool) -> Table:
     """Time, contacts, what they changed from and to, and the impulse; shortened in the middle where it is long."""
     table = Table(title=f"{escape(title)}: {len(events)} event{'s' * (len(events) != 1)}", title_justify="left")
     table.add_column(escape("time [s]"), justify="right", no_wrap=True)
-    table.add_column("contacts")
+    table.add_column("contacts", min_width=12, overflow="fold")
     table.add_column("from -> to", no_wrap=True)
     table.add_column(escape("impulse [N s]"), justify="right", no_wrap=True)
     fill(table, [list(_rows(event)) for event in events], everything)

@@ -11,16 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+
+WIDE, NARROWEST = 120, 64  # columns of tables in a file or a pipe, and of those in a terminal that has fewer
 
 
 def terminal(error: bool = False) -> Console:
-    """The console, as wide as the terminal, and 120 columns wide into a file or a pipe."""
+    """The console, as wide as the terminal, and WIDE columns wide into a file or a pipe.
+
+    In a terminal of fewer than NARROWEST columns tables are as wide as that, and its lines go round: no number is cut.
+    """
     from rich.console import Console
 
     console = Console(stderr=error, highlight=False)
-    return (
-        console if console.is_terminal or "COLUMNS" in os.environ else Console(stderr=error, highlight=False, width=120)
-    )
+    own = console.width if console.is_terminal or "COLUMNS" in os.environ else WIDE
+    return Console(stderr=error, highlight=False, width=max(own, NARROWEST))
+
+
+def table(*headings: str) -> Table:
+    """A table whose texts go on in the next line where they are too long, and are never cut."""
+    from rich.table import Table
+
+    made = Table()
+    for heading in headings:
+        made.add_column(heading, overflow="fold")
+    return made
 
 
 @contextmanager

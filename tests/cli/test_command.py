@@ -462,3 +462,16 @@ def test_a_film_without_ffmpeg_is_one_sentence_before_the_run(
         "contactsim: a film needs ffmpeg; install it with: pip install 'contactsim[film]'",
     )
     assert not Path("out").exists()
+
+
+def test_tables_cut_no_number_in_a_narrow_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    status, out, _ = command(capsys, "run", "biped", "--time", "0.9", "--out", str(tmp_path / "run"))
+    assert status == 0
+    assert "0.734460621 │ left " in out
+    assert "│ right        │ open -> stick │         14.01 │" in out
+    status, out, _ = command(capsys, "plugins", "lugre")
+    assert status == 0
+    assert "…" not in out

@@ -56,6 +56,12 @@ def test_unknown_robot() -> None:
         cs.load_robot("hexapodd")
 
 
+def test_an_unknown_robot_where_the_package_of_robots_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contactsim.common.schemas.is_installed", lambda package: False)
+    with one_sentence("solo99", "brings some sixty more"):
+        cs.load_robot("solo99")
+
+
 def test_unknown_law() -> None:
     with one_sentence("coulombe", "coulomb", error=cs.ContactSimError):
         cs.ContactSystem(point_mass(), law="coulombe")
@@ -290,8 +296,8 @@ def test_missing_visual_mesh_is_left_out_of_pictures(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (('value="1.0"', 'value="abc"'), "mass of link 'brick'"),
-        (('ixx="0.1"', 'ixx="nan"'), "inertia of link 'brick'"),
+        (('value="1.0"', 'value="abc"'), "<mass> of link 'brick'"),
+        (('ixx="0.1"', 'ixx="nan"'), "<inertia> of link 'brick'"),
         (("</robot>", '<joint name="j"><parent link="brick"/><child link="tail"/></joint></robot>'), "link 'tail'"),
     ],
 )
