@@ -40,7 +40,10 @@ def run(
     ],
     time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A key of the scene: contact.friction=0.4.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Set a key of the scene, as in contact.friction=0.4; may be repeated."
+        ),
     ] = None,
     law: Annotated[str | None, typer.Option(help="Contact law; `contactsim plugins` lists them.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
@@ -52,7 +55,7 @@ def run(
     ] = False,
     ghost: Annotated[
         list[str] | None,
-        typer.Option("--ghost", metavar="KEY=VALUE", help="Show beside it, in glass, the run with this key changed."),
+        typer.Option("--ghost", metavar="KEY=VALUE", help="Overlay the run with this key changed, translucent."),
     ] = None,
     view: Annotated[
         bool | None,
@@ -99,7 +102,7 @@ def view_run(
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture instead.")] = None,
     mp4: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a film instead.")] = None,
     ghost: Annotated[
-        list[Path] | None, typer.Option(metavar="RUN.nc", help="Show another run beside it, in glass.")
+        list[Path] | None, typer.Option(metavar="RUN.nc", help="Overlay another run, translucent.")
     ] = None,
 ) -> int:
     """Show a stored run in the browser."""
@@ -131,7 +134,7 @@ def sweep(
     ] = None,
     samples: Annotated[int | None, typer.Option(help="Draws: an axis 'sample' besides the others.")] = None,
     sampler: Annotated[str, typer.Option(help="random, sobol or latin.")] = "random",
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     noise: Annotated[
         float | None,
         typer.Option(
@@ -139,7 +142,8 @@ def sweep(
         ),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A key of the scene, for all runs.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scene in all runs; may be repeated."),
     ] = None,
     time: Annotated[float | None, typer.Option(help="Duration of each run [s].")] = None,
     outputs: Annotated[
