@@ -41,9 +41,7 @@ def run(
     time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Set a key of the scene, as in contact.friction=0.4; may be repeated."
-        ),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key, as contact.friction=0.4; repeatable."),
     ] = None,
     law: Annotated[str | None, typer.Option(help="Contact law; `contactsim plugins` lists them.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
@@ -143,7 +141,7 @@ def sweep(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scene in all runs; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all runs; repeatable."),
     ] = None,
     time: Annotated[float | None, typer.Option(help="Duration of each run [s].")] = None,
     outputs: Annotated[

@@ -6,12 +6,12 @@ import errno
 import hashlib
 import os
 import secrets
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import InputError, StorageError
+from .telling import tell
 
 SEAL = b"contactsim sha256"  # between a content and its digest
 SEALED = len(SEAL) + 32  # bytes of both
@@ -79,7 +79,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:  # Windows
-        warnings.warn(f"this system cannot lock {folder}: let no other run write there", stacklevel=3)
+        tell(f"this system cannot lock {folder}: let no other run write there")
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -91,7 +91,7 @@ def held(folder: Path) -> Iterator[None]:
                 raise InputError(
                     f"another run is writing to the folder {folder}; wait for it, or give another with --out"
                 ) from error
-            warnings.warn(f"cannot lock {folder} ({reason(error)}): let no other run write there", stacklevel=3)
+            tell(f"cannot lock {folder} ({reason(error)}): let no other run write there")
         yield
     finally:
         os.close(handle)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
@@ -23,6 +22,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from ..errors import PluginError
+from .telling import tell
 
 GROUPS = (
     "contact_laws",
@@ -131,7 +131,7 @@ def load_all(group: str) -> Iterator[tuple[str, Any]]:
         try:
             yield name, load(group, name)
         except PluginError as error:
-            warnings.warn(str(error), stacklevel=3)
+            tell(str(error))
 
 
 def name_of(group: str, plugin: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.telling import tell
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, CompliantPoint
 from ..contact.linear_algebra import solve_mass
@@ -375,10 +375,9 @@ def _warn_of_differences(law: type[CompliantLaw]) -> None:
     """Say once that the derivatives of a law are differences."""
     if law not in _WARNED:
         _WARNED.add(law)
-        warnings.warn(
+        tell(
             f"the law {law.__name__} has no jacobian: its derivatives are differences, good to about 10 digits and"
             " slower; give it a method jacobian(point)",
-            stacklevel=3,
         )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..common.registry import load, names
+from ..common.telling import tell
 from ..errors import InputError, PluginError
 
 if TYPE_CHECKING:
@@ -520,6 +520,6 @@ def engine(name: str) -> Engine | None:
     try:
         found: Engine = load("engines", name)()
     except PluginError as error:
-        warnings.warn(f"{error}; arcs run in Python", stacklevel=2)
+        tell(f"{error}; arcs run in Python")
         return None
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -13,6 +12,7 @@ import numpy as np
 from ..common.arguments import ANY_NUMBERS
 from ..common.arrays import Array
 from ..common.lazy import lazy
+from ..common.telling import tell
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Latched, SystemMode
@@ -544,7 +544,7 @@ def _warn_of_rigid_coefficients(robot: Any, mechanism: ContactMechanism, law: Co
     ):
         if left_out:
             names = ", ".join(sorted(left_out))
-            warnings.warn(f"the compliant law {type(law).__name__} has no {what} of {names} {then}", stacklevel=6)
+            tell(f"the compliant law {type(law).__name__} has no {what} of {names} {then}")
 
 
 def bind(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from ..common import registry
 from ..common.arrays import Array
 from ..common.lazy import lazy
 from ..common.representation import several
+from ..common.telling import tell
 from ..common.threads import one_thread
 from ..errors import ContactSimError, InputError, NonDifferentiableError, PluginError
 from ..hybrid.differences import map_derivative
@@ -312,7 +312,7 @@ class Panel:
         text = f"the event derivative '{name}' fails, {reason}; mend or uninstall it"
         self._failed = PluginError(text)
         self._failed.__cause__ = error
-        warnings.warn(f"{text} (it is set aside, the next one that accepts the event is asked)", stacklevel=2)
+        tell(f"{text} (it is set aside, the next one that accepts the event is asked)")
 
 
 def panel_of(plugins: Sequence[EventDerivative] | Panel | None) -> Panel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ..common.arguments import NAME, NUMBERS, arguments, custom, several
 from ..common.arrays import Array
 from ..common.lazy import lazy
 from ..common.representation import Brief, counted, span
+from ..common.telling import tell
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
@@ -319,10 +319,9 @@ class RunDerivative:
         if abs(moved[row, k]) <= sizes[row]:
             return
         way = "off" if moved[row, k] > 0.0 else "into"
-        warnings.warn(
+        tell(
             f"dx moves '{held.names[k]}' {way} what it touches at t = {t:.6g} s; the derivative is that of the nearest"
             " state in which it touches: take directions that keep it there, such as the columns of lin.tangent()",
-            stacklevel=3,
         )
 
     def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
@@ -403,10 +402,9 @@ class RunDerivative:
             moved = Parameters((name,)).derivative(system, held.misses)[: len(held.gaps), 0]
             k = int(np.abs(moved).argmax())
             if abs(moved[k]) * system.parameter_scale(name) > SAME:
-                warnings.warn(
+                tell(
                     f"'{name}' moves the ground of '{held.names[k]}', which touches it at t = {t:.6g} s, away or into"
                     " it; the derivative is that of a start which goes along to the nearest state in touch",
-                    stacklevel=4,
                 )
 
     def _by_parameters(self, names: tuple[str, ...]) -> RunDerivative:

@@ -222,7 +222,7 @@ def is_initfile(path: str | Path) -> bool:
     except InputError:
         return False
     try:
-        return "systemName" in tomllib.loads(path.read_text(encoding="utf-8"))
+        return "systemName" in tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return False
 
@@ -286,7 +286,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
 
 def _read(path: Path) -> dict[str, Symbol]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path} ({error}); give a text file") from error
     if path.suffix.lower() != ".toml":

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -27,6 +26,7 @@ from .. import __version__
 from ..common import registry
 from ..common.arrays import Array
 from ..common.files import is_broken, sealed, unsealed, write_whole
+from ..common.telling import tell
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..contact_dynamics import is_contact_system
 from ..errors import ContactSimError, InputError
@@ -60,10 +60,9 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
     path = Path(path)
     systems = _systems(trajectory)
     if len(systems) > 1 and not all(map(is_contact_system, systems)):
-        warnings.warn(
+        tell(
             f"the parameters of the {type(trajectory.system).__name__} were changed in this run; the file keeps the"
             " last ones, and derivatives of the loaded run take them",
-            stacklevel=3,
         )
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give a file such as {path / 'run.nc'}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from math import sqrt
@@ -16,6 +15,7 @@ import numpy as np
 from ..common import registry
 from ..common.arrays import Array
 from ..common.schemas import validated
+from ..common.telling import tell
 from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.placement import DROP, clearance, lifted, lifting
@@ -66,7 +66,7 @@ def read(path: str | Path, settings: Iterable[str] = ()) -> Scene:
     if not path.is_file():
         raise InputError(f"there is no scene file {path}; check the path")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the scene file {path} is no text that can be read ({error}); check it") from error
     return parse(text, settings, path.resolve().parent, f"scene {path}")
@@ -310,10 +310,9 @@ def _from_file(table: RobotTable) -> Robot:
             path, table.root, table.package_dirs or None, contacts, self_contacts=table.self_contacts
         )
         if table.root is None and not (robot.contacts or listed):
-            warnings.warn(
+            tell(
                 f"the robot of {path.name} floats and has no contacts; give robot.root = 'fixed' to hold its first"
                 " link, or 'free_flyer' if it is meant to fall",
-                stacklevel=2,
             )
         return robot
     if path.suffix in (".xml", ".mjcf"):
@@ -481,10 +480,9 @@ def _ground_below(system: ContactSystem, q: Array) -> Terrain:
     height = clearance(system, q) if system.robot.contacts else 0.0
     if height >= -system.tolerances.start_depth or not isinstance(system.terrain, Flat):
         return system.terrain
-    warnings.warn(
+    tell(
         f"the robot '{system.robot.name}' is fixed in space and reaches down to z = {height:.3g} m: the ground lies"
         f" {DROP} m below that; give terrain.height to have it elsewhere",
-        stacklevel=3,
     )
     return Flat(height - DROP)
 

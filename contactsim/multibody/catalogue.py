@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..common import registry
 from ..common.arguments import NAME, arguments, custom
+from ..common.telling import tell
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -32,7 +32,7 @@ def _asked(question: Callable[[Any], Any]) -> Iterator[Any]:
             answer = question(catalogue())
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=4)
+            tell(f"the catalogue '{name}' of contactsim.robots fails with {reason}")
         else:
             yield answer
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ import pinocchio as pin
 
 from ..common.arguments import VECTOR, either, instance, one_of, optional, several
 from ..common.arrays import Array
+from ..common.telling import tell
 from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
@@ -160,10 +160,9 @@ def _of_files(robots: Sequence[RobotModel]) -> dict[str, Any]:
     found = next((ground for ground in grounds if not isinstance(ground, NoGround)), grounds[0] if grounds else None)
     gravities = [robot.gravity for robot in robots if robot.gravity is not None]
     if any(not np.array_equal(gravity, gravities[0]) for gravity in gravities):
-        warnings.warn(
+        tell(
             f"the files of the parts differ in gravity; that of the first, {gravities[0]}, is taken: give the system"
             " its gravity to have another",
-            stacklevel=4,
         )
     springs = joined([(robot.model, robot.own_springs) for robot in robots], joints[:-1].tolist())
     return {"own_springs": springs, "terrain": found, "gravity": gravities[0] if gravities else None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pinocchio as pin
 
 from ..common.arguments import FAR as HUGE
 from ..common.arrays import Array
+from ..common.telling import tell
 from ..errors import InputError
 from .forest import generic, groups_of
 from .zero import FAR, INDEFINITE, TRIANGLE, UNMOVED
@@ -112,10 +112,9 @@ def warn_about_inertias(model: Any) -> None:
             named.append(f"'{model.names[i]}' ({low:.3g}, {middle:.3g}, {high:.3g} kg m^2)")
     if named:
         more = f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
-        warnings.warn(
+        tell(
             f"the body of joint {', '.join(named[:LISTED])}{more} has principal moments of inertia that no body has:"
             " the largest is above the sum of the others; check the inertia in the file",
-            stacklevel=4,
         )
 
 
@@ -126,10 +125,9 @@ def warn_about_dry_friction(model: Any) -> None:
     largest = {name: float(dry[j.idx_v : j.idx_v + j.nv].max(initial=0.0)) for name, j in joints}
     named = [f"'{name}' ({value:.3g})" for name, value in largest.items() if value > 0.0]
     if named:
-        warnings.warn(
+        tell(
             f"joint {', '.join(named)} has dry friction, which is not simulated; set it to zero in the file, or use"
             " damping",
-            stacklevel=4,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -28,6 +27,7 @@ from ..common.arguments import (
     whole,
 )
 from ..common.arrays import Array
+from ..common.telling import tell
 from ..errors import InputError
 from .contact_point import ContactPoint
 from .geometry.pairs import CYLINDER_SIDES, HULL_CORNERS, ContactPair
@@ -114,12 +114,11 @@ class Robot(SingleBodies):
         """
         source = urdf_of(path)
         for remark in source.remarks:
-            warnings.warn(remark, stacklevel=2)
+            tell(remark)
         if root is None and (reason := source.why_fixed()):
-            warnings.warn(
+            tell(
                 f"{source.place} is taken as a robot that floats, but {reason}; give root='fixed' to hold it, or"
                 " root='free_flyer' if it is meant to float",
-                stacklevel=2,
             )
         model = source.model("free_flyer" if root is None else root)
         folders = tuple(package_folders(source.path, package_dirs or ()))
@@ -170,7 +169,7 @@ class Robot(SingleBodies):
 
         path, folders = existing(path, "MJCF"), tuple(str(folder) for folder in package_dirs or ())
         found, load = read(path, contacts, folders, self_contacts), GeometryFile(str(path), folders)
-        found.warn(stacklevel=2)
+        found.warn()
         start, visual = found.nominal if nominal is None else nominal, replace(load, visual=True)
         robot = cls(found.model, found.contacts, nominal=start, visual=visual, collision=load, loops=found.loops)
         robot = robot._with(

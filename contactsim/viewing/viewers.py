@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arguments import NAME, PATH, arguments, custom
+from ..common.telling import tell
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 from .curves import curves
@@ -98,7 +98,7 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
     try:
         first.system.forces(first.t0, first(first.t0), first.mode)
     except InputError as error:
-        warnings.warn(f"drawn without forces: {error}", stacklevel=3)
+        tell(f"drawn without forces: {error}")
         return _WithoutForces(**{item.name: getattr(trajectory, item.name) for item in fields(trajectory)})
     return trajectory
 

@@ -112,3 +112,14 @@ def test_a_mistake_in_a_scene_is_named(folder: Path) -> None:
         cs.load_scene(folder / "drop.toml", ["contact.restitution=2"])
     with pytest.raises(cs.InputError, match="no contact 'foot'; there are drop"):
         cs.load_scene(folder / "drop.toml", ["contact.foot.friction=0.2"])
+
+
+@pytest.mark.parametrize("head", ["\ufeff", ""])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_files_from_other_editors_are_read(tmp_path: Path, head: str, end: str) -> None:
+    """With the mark of UTF-8 at their head, and with the ends of lines of Windows."""
+    scene, init = tmp_path / "scene.toml", tmp_path / "hopper.rc"
+    scene.write_bytes(f'{head}[robot]\nname = "biped"\n'.replace("\n", end).encode())
+    init.write_bytes(f'{head}systemName = "slip"; # the model\nfinalTime = 0.1;\n'.replace("\n", end).encode())
+    assert cs.load_scene(scene).system.robot.name == "biped"
+    assert cs.load_scene(init).span == (0.0, 0.1)

@@ -6,7 +6,6 @@ point. Shapes whose surrounding balls are apart are not looked at; Coal and Newt
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.telling import tell
 from ..mechanism import GROUND, Overlap
 from ..robot_model import RobotModel
 from ..terrain import Terrain
@@ -103,18 +103,16 @@ def warn_of_humps(robot: RobotModel, terrain: Terrain, whole: bool) -> None:
     bend = np.inf if growth is None else float(growth.curvature[0])
     deepest = max((min(0.5 * bend * shape.body.reach, 1.0) * shape.body.reach for shape in left), default=0.0)
     if deepest > LEAST_HUMP:
-        warnings.warn(
+        tell(
             f"the ground is curved, and of {_listed(left)} only the corners, ends or rims touch it: edges, sides and"
             f" faces may sink into humps between them, by up to {deepest:.2g} m where it bends most, as the check of a"
             " run measures of boxes and hulls; give them contact points between their corners by robot.with_contacts,"
             " or take ellipsoids, which touch with their whole surface",
-            stacklevel=4,
         )
     if crowded := more_humps(met, terrain):
-        warnings.warn(
+        tell(
             f"edges and faces of {_listed(crowded)} are long for the waves of the ground, and meet the highest hump"
             " below each piece of them alone; the check of a run measures by how much they sink into others",
-            stacklevel=4,
         )
 
 

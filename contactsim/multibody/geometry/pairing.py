@@ -8,7 +8,6 @@ points of its body, or, where there are none, those of what it touches.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.telling import tell
 from ...errors import InputError
 from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of
@@ -256,10 +256,9 @@ def warn_of_other_shapes(world: RobotModel, robots: Sequence[RobotModel], names:
         }
         kinds = {kind for frame, kind in shapes.items() if frame not in touching}
         if kinds:
-            warnings.warn(
+            tell(
                 f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass;"
                 " only its contact points and other shapes meet them",
-                stacklevel=4,
             )
 
 
@@ -281,11 +280,10 @@ def tell_of_stand_ins(hulls: Sequence[MeshHull], name: str) -> None:
     """
     if hulls:
         most, least = max(hulls, key=lambda h: np.nan_to_num(h.added)), max(hulls, key=lambda h: h.missed)
-        warnings.warn(
+        tell(
             f"part '{name}' meets other parts with its meshes as convex hulls, which add up to"
             f" {100.0 * np.nan_to_num(most.added):.3g} % to their volume ('{most.solid.frame}') and leave out up to"
             f" {1e3 * least.missed:.3g} mm ('{least.solid.frame}'; hull_corners)",
-            stacklevel=4,
         )
 
 

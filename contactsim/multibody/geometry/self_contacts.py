@@ -7,12 +7,12 @@ that say by themselves what meets (MJCF) are read by their own rules.
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 
+from ...common.telling import tell
 from ...errors import InputError
 from ..model_checks import link_frame
 from ..robot_model import RobotModel
@@ -80,8 +80,7 @@ def _above(parents: list[int], joint: int, shaped: set[int]) -> int | None:
 def _tell(name: str, hulls: list[MeshHull]) -> None:
     if hulls:
         added, missed = max(np.nan_to_num(hull.added) for hull in hulls), max(hull.missed for hull in hulls)
-        warnings.warn(
+        tell(
             f"the links of robot '{name}' meet each other with their meshes as convex hulls, which add up to"
             f" {100.0 * added:.3g} % to their volume and leave out up to {1e3 * missed:.3g} mm",
-            stacklevel=4,
         )

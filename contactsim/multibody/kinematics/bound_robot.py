@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,7 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ...common.lazy import lazy
+from ...common.telling import tell
 from ...common.user_calls import UserCall, answer, margin
 from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
@@ -572,7 +572,7 @@ def joint_limit_rows(model: pin.Model) -> tuple[JointLimit, ...]:
             continue
         low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
         if low >= high:
-            warnings.warn(f"joint '{name}' has no range ({low} to {high}); its limits are ignored", stacklevel=4)
+            tell(f"joint '{name}' has no range ({low} to {high}); its limits are ignored")
             continue
         for side, sign, bound in (("lower", 1.0, low), ("upper", -1.0, high)):
             if abs(bound) < UNLIMITED:

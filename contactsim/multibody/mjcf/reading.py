@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.telling import tell
 from ...errors import InputError
 from ..actuators import Actuator
 from ..contact_point import ContactPoint
@@ -64,10 +64,10 @@ class FileRobot:
     actuated: Array | None
     warning: str
 
-    def warn(self, stacklevel: int) -> None:
+    def warn(self) -> None:
         """Say what is left out."""
         if self.warning:
-            warnings.warn(self.warning, stacklevel=stacklevel + 1)
+            tell(self.warning)
 
 
 def read(

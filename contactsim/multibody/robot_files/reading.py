@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -19,6 +18,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arguments import PATH, custom, either, one_of
+from ...common.telling import tell
 from ...errors import InputError
 from ..contact_point import ContactPoint
 from ..model_checks import link_frame
@@ -72,10 +72,9 @@ class GeometryFile:
                 links = _without_mesh(tree, str(error))
                 if not links:
                     raise
-                warnings.warn(
+                tell(
                     f"{', '.join(links)} of robot '{model.name}' is not drawn whole ({str(error).rstrip('.')}); give"
                     " package_dirs, or mend <visual> in the file",
-                    stacklevel=2,
                 )
 
 
@@ -250,7 +249,7 @@ def _collision(model: Any, source: Any, needed: bool) -> Any:
     except InputError as error:
         if needed:
             raise
-        warnings.warn(f"{error}; its feet are taken as points", stacklevel=5)
+        tell(f"{error}; its feet are taken as points")
         return None
 
 
@@ -270,7 +269,7 @@ def _tell(model: Any, by_link: Mapping[str, Sequence[Any]], chosen: Container[st
     if parts:
         other = "" if choice == "all" else "contacts='all', or "
         remedy = f"give {other}a list of ContactPoint for others"
-        warnings.warn(f"the contacts '{choice}' of robot '{model.name}' {' and '.join(parts)}; {remedy}", stacklevel=5)
+        tell(f"the contacts '{choice}' of robot '{model.name}' {' and '.join(parts)}; {remedy}")
 
 
 def _kind(geometry: Any) -> str:
