@@ -72,6 +72,8 @@ class Kind:
 
 def shown(given: Any) -> str:
     """A value in one short line."""
+    if isinstance(given, os.PathLike):
+        return shown(os.fspath(given))
     if isinstance(given, np.ndarray) and given.size > 4:
         return f"a {type(given).__name__} of shape {given.shape} and type {given.dtype}"
     if isinstance(given, str | bytes | int | float | complex | list | tuple | dict | np.ndarray | np.generic) or (

@@ -26,7 +26,19 @@ def _written(given: Any) -> Any:
     return given
 
 
+def _ending(*suffixes: str) -> Any:
+    """A path of a file that ends in one of the suffixes, or has none."""
+
+    def take(given: Any) -> Any:
+        if Path(_written(given)).suffix.lower() not in ("", *suffixes):
+            raise ValueError
+        return given
+
+    return custom(f"the path of a file that ends in {suffixes[0]}", take)
+
+
 WRITTEN = custom("the path of a file, which is no folder", _written)
+PAGE, PICTURE = _ending(".html", ".htm"), _ending(".png")
 
 
 @arguments(viewer=NAME)
@@ -103,14 +115,14 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
     return trajectory
 
 
-@arguments(path=WRITTEN, viewer=NAME)
+@arguments(path=PAGE, viewer=NAME)
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a run as one offline page; returns its path."""
     shown = registry.load("viewers", viewer)()
     return shown.export_html(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
-@arguments(path=WRITTEN, viewer=NAME)
+@arguments(path=PICTURE, viewer=NAME)
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
     shown = registry.load("viewers", viewer)()

@@ -383,3 +383,13 @@ def test_steps_that_are_none_are_a_damaged_file(tmp_path: Path, name: str, value
         cs.InputError, match=r"run\.nc is a damaged run file \(ValueError: its step from 0 to .* is none\)"
     ):
         cs.Trajectory.load(path)
+
+
+def test_a_run_is_not_written_under_the_name_of_another_format(tmp_path: Path) -> None:
+    traj = cs.load_scene("biped").simulate(0.02)
+    for suffix in (".mat", ".csv"):
+        with pytest.raises(
+            cs.InputError, match=rf"not written as \{suffix}, but as \.nc \(netCDF\); give run\.nc, or write"
+        ):
+            traj.save(tmp_path / f"run{suffix}")
+    traj.save(tmp_path / "walk.2")  # no name of a format
