@@ -300,11 +300,15 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _note
         try:
             with terminable():
-                return int(app(args=arguments, standalone_mode=False) or 0)
+                code = int(app(args=arguments, standalone_mode=False) or 0)
+            if code == Code.INTERRUPTED:  # which typer makes of Ctrl-C
+                _say("interrupted")
+            return code
         except ContactSimError as error:
             _say(error)
         except (KeyboardInterrupt, typer.Abort):
             _say("interrupted")
+            return Code.INTERRUPTED
         except OSError as error:
             if error.errno not in FULL:
                 raise

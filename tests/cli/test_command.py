@@ -475,3 +475,17 @@ def test_tables_cut_no_number_in_a_narrow_terminal(
     status, out, _ = command(capsys, "plugins", "lugre")
     assert status == 0
     assert "…" not in out
+
+
+@pytest.mark.parametrize("outcome", [KeyboardInterrupt, 130])
+def test_an_interruption_before_there_is_a_run_has_a_status_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, outcome: type[KeyboardInterrupt] | int
+) -> None:
+    def app(**_: object) -> int:
+        if isinstance(outcome, int):
+            return outcome
+        raise outcome
+
+    monkeypatch.setattr("contactsim.cli.command.app", app)
+    code, _, err = command(capsys, "run", "biped")
+    assert (code, err) == (130, "contactsim: interrupted\n")
