@@ -21,7 +21,6 @@ from .course import Landing
 from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, demand
-from .journeys import Departure, Journey
 from .manifold import Euclidean, Manifold
 from .outcomes import Status, why_no_step
 from .segments import Segment, Steps, segments_of
@@ -505,6 +504,8 @@ class Simulation:
         course = self._stepper.departing(bound) if goes_on else None
         if course is None:
             return False
+        from .journeys import Departure, Journey
+
         course.most = self._at_once
         watch, counts = self._watch, (self._at_one_instant, self._to_and_fro)
         between = self._between() if watch.at_once or watch.from_zero else ()
