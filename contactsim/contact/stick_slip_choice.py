@@ -21,7 +21,7 @@ from .solvers.contract import ContactSolver, Start
 from .solvers.pivot import Pivot, solve_modes, violations
 from .zero import CLEAR, CREEP, TOLERANCE
 
-FIRST_SWEEPS = 12  # behind which it is first looked at what modes they tell
+FEW_SWEEPS = 12, 50  # one after the other, behind each of which it is looked at what modes they tell
 MINORS = 4096  # that are looked at for Painleve's paradox: in some tens of milliseconds
 QUICK, THOROUGH = Pivot(quick=True), Pivot()
 
@@ -39,11 +39,11 @@ def _behind_the_first() -> Iterator[ContactSolver]:
     """Those that are tried where the first one finds nothing, each loaded when its turn comes."""
     from .solvers.gauss_seidel import GaussSeidel
 
-    yield GaussSeidel((FIRST_SWEEPS,), (QUICK,))
+    yield GaussSeidel(FEW_SWEEPS, (QUICK,))
     from .solvers.conic import Conic
 
     yield Conic(QUICK)
-    yield GaussSeidel((50, 600, 600), (QUICK, THOROUGH), after=FIRST_SWEEPS)
+    yield GaussSeidel((600, 600), (QUICK, THOROUGH), after=sum(FEW_SWEEPS))
     yield THOROUGH
     yield Conic(THOROUGH)
     from .solvers.enumerate import Enumerate

@@ -477,7 +477,8 @@ class Modes {
         }
     }
 
-    // The turns in one step of Newton's method, the smallest ones where they are many; false where that is not clear.
+    // The turns in one step of Newton's method, the smallest ones where they are many. What it ends with is looked at, so
+    // that their rank need not be clear.
     bool solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) const {
         Factors factors;
         if (factors.factorise(changes, p, rules_.across)) {
@@ -485,7 +486,7 @@ class Modes {
             return true;
         }
         Smallest smallest;
-        if (!smallest.factorise(changes, p, rules_.rank, rules_.clear_rank)) return false;
+        if (!smallest.truncate(changes, p, rules_.across)) return false;
         smallest.solve(turns.data());
         return true;
     }

@@ -16,7 +16,8 @@ struct PivotRules {
     double tolerance, creep, lost, regular, rank, clear_rank, across, across_singular, turned, nothing;
     double farthest_turn, stalled_turn, runaway, still, barely, inside;
     double clear;  // margin, force or motion above which a choice between two modes is no matter of rounding
-    int quick_steps, newton_steps, followed, sweeps, inner, agreements;
+    int quick_steps, newton_steps, followed, inner, agreements;
+    std::vector<int> sweeps;  // one after the other, behind each of which modes are looked at
     ForceRules forces;
 };
 

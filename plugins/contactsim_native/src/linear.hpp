@@ -253,33 +253,16 @@ inline std::vector<std::vector<int>> sets_of_rows(const std::vector<double>& mat
     return found;
 }
 
-// Moore and Penrose's inverse of a square matrix that is clearly singular, A = Q L Z^T with orthonormal Q and Z.
+// Moore and Penrose's inverse of a square matrix that is singular, A = Q L Z^T with orthonormal Q and Z.
 class Smallest {
   public:
-    // False where the matrix is regular, or its rank is not clear: see `orthonormal`.
+    // False where its rank is not clear (see `orthonormal`), or that of a regular matrix.
     bool factorise(const std::vector<double>& matrix, int n, double rank, double clear) {
-        std::vector<std::vector<double>> columns(n, std::vector<double>(n));
-        for (int j = 0; j < n; ++j) {
-            for (int i = 0; i < n; ++i) columns[j][i] = matrix[i * n + j];
-        }
-        if (!orthonormal(columns, rank, clear, q_)) return false;
-        n_ = n, r_ = static_cast<int>(q_.size());
-        if (r_ == n) return false;
-        z_.assign(r_, std::vector<double>(n)), l_.assign(r_ * r_, 0.0);
-        for (int i = 0; i < r_; ++i) {
-            std::vector<double>& row = z_[i];
-            for (int k = 0; k < n; ++k) {
-                for (int j = 0; j < n; ++j) row[j] += q_[i][k] * matrix[k * n + j];
-            }
-            for (int twice = 0; twice < 2; ++twice) {
-                for (int k = 0; k < i; ++k) l_[i * r_ + k] += take(row, z_[k]);
-            }
-            l_[i * r_ + i] = length_of(row);
-            if (!(l_[i * r_ + i] > 0.0)) return false;
-            scale(row, 1.0 / l_[i * r_ + i]);
-        }
-        return true;
+        return decompose(matrix, n, rank, clear) && r_ < n;
     }
+
+    // The same of the rank that it has by a share of its longest column, clear or not.
+    bool truncate(const std::vector<double>& matrix, int n, double rank) { return decompose(matrix, n, rank, rank); }
 
     // Orthonormal vectors that the matrix takes to zero.
     std::vector<std::vector<double>> null() const { return complement(z_, n_); }
@@ -302,6 +285,29 @@ class Smallest {
     int n_ = 0, r_ = 0;
     std::vector<std::vector<double>> q_, z_;
     std::vector<double> l_;
+
+    bool decompose(const std::vector<double>& matrix, int n, double rank, double clear) {
+        std::vector<std::vector<double>> columns(n, std::vector<double>(n));
+        for (int j = 0; j < n; ++j) {
+            for (int i = 0; i < n; ++i) columns[j][i] = matrix[i * n + j];
+        }
+        if (!orthonormal(columns, rank, clear, q_)) return false;
+        n_ = n, r_ = static_cast<int>(q_.size());
+        z_.assign(r_, std::vector<double>(n)), l_.assign(r_ * r_, 0.0);
+        for (int i = 0; i < r_; ++i) {
+            std::vector<double>& row = z_[i];
+            for (int k = 0; k < n; ++k) {
+                for (int j = 0; j < n; ++j) row[j] += q_[i][k] * matrix[k * n + j];
+            }
+            for (int twice = 0; twice < 2; ++twice) {
+                for (int k = 0; k < i; ++k) l_[i * r_ + k] += take(row, z_[k]);
+            }
+            l_[i * r_ + i] = length_of(row);
+            if (!(l_[i * r_ + i] > 0.0)) return false;
+            scale(row, 1.0 / l_[i * r_ + i]);
+        }
+        return true;
+    }
 };
 
 // The smallest x that minimises |A x - b|, in place; false where it cannot be told whether A (n, n) is singular.

@@ -106,9 +106,10 @@ Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::
 Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<Touch> guess = chosen.modes;
     Pivoted found = pivot(problem, rules, chosen);
-    if (found == Pivoted::none && problem.given.empty()) {
-        std::vector<double> forces(problem.rows, 0.0);
-        if (!sweep(problem, rules, rules.sweeps, forces)) return Pivoted::unknown;
+    std::vector<double> forces(problem.rows, 0.0);
+    for (const int sweeps : rules.sweeps) {
+        if (found != Pivoted::none || !problem.given.empty()) break;
+        if (!sweep(problem, rules, sweeps, forces)) return Pivoted::unknown;
         chosen = modes_of(problem, rules, forces);
         found = pivot(problem, rules, chosen);
     }
