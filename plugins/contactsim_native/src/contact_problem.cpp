@@ -464,8 +464,8 @@ class Modes {
             for (int k = 0; k < p; ++k) changes[k * p + k] -= along[k], across[k] = -across[k];
             if (p == 1) {
                 across[0] = changes[0] != 0.0 ? across[0] / changes[0] : 0.0;
-            } else if (!solve_turns(changes, p, across)) {
-                return false;
+            } else {
+                solve_turns(changes, p, across);
             }
             before = farthest, farthest = 0.0;
             for (const double angle : across) farthest = std::max(farthest, std::abs(angle));
@@ -479,16 +479,12 @@ class Modes {
 
     // The turns in one step of Newton's method, the smallest ones where they are many. What it ends with is looked at, so
     // that their rank need not be clear.
-    bool solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) const {
+    void solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) const {
         Factors factors;
-        if (factors.factorise(changes, p, rules_.across)) {
-            factors.solve(turns.data());
-            return true;
-        }
+        if (factors.factorise(changes, p, rules_.across)) return factors.solve(turns.data());
         Smallest smallest;
-        if (!smallest.truncate(changes, p, rules_.across)) return false;
+        smallest.truncate(changes, p, rules_.across);
         smallest.solve(turns.data());
-        return true;
     }
 
     // Motion across each slip direction by a turn of each by one radian (p, p).

@@ -163,70 +163,134 @@ inline double take(std::vector<double>& a, const std::vector<double>& unit) {
     return along;
 }
 
-// Vectors from which orthonormal ones are taken, the longest of them first.
-class Longest {
+// Makes vectors orthonormal, each one twice against those before it.
+inline void orthonormalise(std::vector<std::vector<double>>& vectors) {
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+        for (int twice = 0; twice < 2; ++twice) {
+            for (std::size_t k = 0; k < i; ++k) take(vectors[i], vectors[k]);
+        }
+        scale(vectors[i], 1.0 / length_of(vectors[i]));
+    }
+}
+
+// A matrix (m, n) of any rank, by Gauss with complete pivoting: P A Q = L U, with r rows of U and r columns of L.
+class Elimination {
   public:
-    explicit Longest(std::vector<std::vector<double>> left) : left_(std::move(left)) {
-        for (const std::vector<double>& one : left_) lengths_.push_back(length_of(one));
+    // False where the rank is not clear: what is left beyond it has more than the share `rank` of the largest number,
+    // or a pivot less than `clear`.
+    bool factorise(std::vector<double> matrix, int m, int n, double rank, double clear) {
+        lu_ = std::move(matrix), m_ = m, n_ = n, r_ = 0;
+        rows_.resize(m), columns_.resize(n);
+        for (int i = 0; i < m; ++i) rows_[i] = i;
+        for (int j = 0; j < n; ++j) columns_[j] = j;
+        double largest = 0.0;
+        for (; r_ < std::min(m, n); ++r_) {
+            const std::size_t place = largest_left();
+            const double pivot = std::abs(lu_[place]);
+            if (r_ == 0) largest = pivot;
+            if (!(pivot > rank * largest)) break;
+            if (pivot < clear * largest) return false;
+            bring(place / n, place % n);
+            eliminate();
+        }
+        return true;
     }
 
-    double length() const { return left_.empty() ? 0.0 : lengths_[place()]; }
+    int rank() const { return r_; }
 
-    // The direction of the longest one outside of those before it, which are taken from it once more for their rounding,
-    // as all others lose what they have along it.
-    std::vector<double> next(const std::vector<std::vector<double>>& before) {
-        std::vector<double> own = left_[place()];
-        for (const std::vector<double>& other : before) take(own, other);
-        scale(own, 1.0 / length_of(own));
-        for (std::size_t k = 0; k < left_.size(); ++k) take(left_[k], own), lengths_[k] = length_of(left_[k]);
-        return own;
+    // Orthonormal vectors (n,) that the matrix takes to zero.
+    std::vector<std::vector<double>> null() const {
+        std::vector<std::vector<double>> found(n_ - r_, std::vector<double>(n_, 0.0));
+        std::vector<double> x(r_);
+        for (int j = r_; j < n_; ++j) {
+            for (int i = 0; i < r_; ++i) x[i] = -at(i, j);
+            solve_upper(x.data());
+            std::vector<double>& own = found[j - r_];
+            for (int i = 0; i < r_; ++i) own[columns_[i]] = x[i];
+            own[columns_[j]] = 1.0;
+        }
+        orthonormalise(found);
+        return found;
+    }
+
+    // Orthonormal vectors (m,) that the transposed matrix takes to zero.
+    std::vector<std::vector<double>> null_transposed() const {
+        std::vector<std::vector<double>> found(m_ - r_, std::vector<double>(m_, 0.0));
+        std::vector<double> y(r_);
+        for (int i = r_; i < m_; ++i) {
+            for (int k = 0; k < r_; ++k) y[k] = -at(i, k);
+            for (int k = r_ - 1; k >= 0; --k) {
+                for (int j = 0; j < k; ++j) y[j] -= at(k, j) * y[k];
+            }
+            std::vector<double>& own = found[i - r_];
+            for (int k = 0; k < r_; ++k) own[rows_[k]] = y[k];
+            own[rows_[i]] = 1.0;
+        }
+        orthonormalise(found);
+        return found;
+    }
+
+    // One x with A x = b, for a b for which there is one.
+    std::vector<double> solve(const double* b) const {
+        std::vector<double> x(n_, 0.0), y(r_);
+        for (int i = 0; i < r_; ++i) {
+            y[i] = b[rows_[i]];
+            for (int k = 0; k < i; ++k) y[i] -= at(i, k) * y[k];
+        }
+        solve_upper(y.data());
+        for (int i = 0; i < r_; ++i) x[columns_[i]] = y[i];
+        return x;
     }
 
   private:
-    std::vector<std::vector<double>> left_;
-    std::vector<double> lengths_;
+    std::vector<double> lu_;
+    std::vector<int> rows_, columns_;
+    int m_ = 0, n_ = 0, r_ = 0;
 
-    std::size_t place() const { return std::max_element(lengths_.begin(), lengths_.end()) - lengths_.begin(); }
+    double at(int i, int j) const { return lu_[i * n_ + j]; }
+
+    std::size_t largest_left() const {
+        std::size_t found = r_ * n_ + r_;
+        for (int i = r_; i < m_; ++i) {
+            for (int j = r_; j < n_; ++j) {
+                if (std::abs(at(i, j)) > std::abs(lu_[found])) found = i * n_ + j;
+            }
+        }
+        return found;
+    }
+
+    // Moves the number in row i and column j to where the next pivot stands.
+    void bring(int i, int j) {
+        if (i != r_) std::swap_ranges(&lu_[i * n_], &lu_[i * n_] + n_, &lu_[r_ * n_]);
+        for (int k = 0; k < m_ && j != r_; ++k) std::swap(lu_[k * n_ + j], lu_[k * n_ + r_]);
+        std::swap(rows_[i], rows_[r_]), std::swap(columns_[j], columns_[r_]);
+    }
+
+    void eliminate() {
+        const double* pivot = &lu_[r_ * n_];
+        for (int i = r_ + 1; i < m_; ++i) {
+            double* own = &lu_[i * n_];
+            const double share = own[r_] /= pivot[r_];
+            for (int j = r_ + 1; j < n_ && share != 0.0; ++j) own[j] -= share * pivot[j];
+        }
+    }
+
+    void solve_upper(double* x) const {
+        for (int i = r_ - 1; i >= 0; --i) {
+            for (int j = i + 1; j < r_; ++j) x[i] -= at(i, j) * x[j];
+            x[i] /= at(i, i);
+        }
+    }
 };
-
-// Orthonormal vectors that span some given ones; false where their rank is not clear: one beyond it has more than the
-// share `rank` of the largest one outside of those before it, or one within it less than `clear`.
-inline bool orthonormal(std::vector<std::vector<double>> given, double rank, double clear,
-                        std::vector<std::vector<double>>& found) {
-    const std::size_t most = given.size();
-    Longest left(std::move(given));
-    double largest = 0.0;
-    found.clear();
-    while (found.size() < most) {
-        const double length = left.length();
-        largest = std::max(largest, length);
-        if (!(length > rank * largest)) break;
-        if (length < clear * largest) return false;
-        found.push_back(left.next(found));
-    }
-    return true;
-}
-
-// Orthonormal vectors (n,) that are orthogonal to some given orthonormal ones.
-inline std::vector<std::vector<double>> complement(std::vector<std::vector<double>> range, int n) {
-    std::vector<std::vector<double>> found, units(n, std::vector<double>(n));
-    for (int k = 0; k < n; ++k) {
-        units[k][k] = 1.0;
-        for (const std::vector<double>& one : range) take(units[k], one);
-    }
-    for (Longest left(std::move(units)); range.size() < std::size_t(n);) {
-        found.push_back(left.next(range));
-        range.push_back(found.back());
-    }
-    return found;
-}
 
 // Orthonormal vectors (n,) that a matrix (m, n), given row by row, takes to zero; false where its rank is not clear.
 inline bool null_space(const std::vector<std::vector<double>>& rows, int n, double rank, double clear,
                        std::vector<std::vector<double>>& found) {
-    std::vector<std::vector<double>> range;
-    if (!orthonormal(rows, rank, clear, range)) return false;
-    found = complement(range, n);
+    std::vector<double> matrix;
+    for (const std::vector<double>& row : rows) matrix.insert(matrix.end(), row.begin(), row.end());
+    Elimination elimination;
+    if (!elimination.factorise(std::move(matrix), static_cast<int>(rows.size()), n, rank, clear)) return false;
+    found = elimination.null();
     return true;
 }
 
@@ -253,59 +317,38 @@ inline std::vector<std::vector<int>> sets_of_rows(const std::vector<double>& mat
     return found;
 }
 
-// Moore and Penrose's inverse of a square matrix that is singular, A = Q L Z^T with orthonormal Q and Z.
+// Moore and Penrose's inverse of a square matrix that is singular.
 class Smallest {
   public:
-    // False where its rank is not clear (see `orthonormal`), or that of a regular matrix.
+    // False where its rank is not clear (see `Elimination`), or that of a regular matrix.
     bool factorise(const std::vector<double>& matrix, int n, double rank, double clear) {
-        return decompose(matrix, n, rank, clear) && r_ < n;
+        return decompose(matrix, n, rank, clear) && elimination_.rank() < n;
     }
 
-    // The same of the rank that it has by a share of its longest column, clear or not.
-    bool truncate(const std::vector<double>& matrix, int n, double rank) { return decompose(matrix, n, rank, rank); }
+    // The same of the rank that it has by a share of its largest number, clear or not.
+    void truncate(const std::vector<double>& matrix, int n, double rank) { decompose(matrix, n, rank, rank); }
 
     // Orthonormal vectors that the matrix takes to zero.
-    std::vector<std::vector<double>> null() const { return complement(z_, n_); }
+    const std::vector<std::vector<double>>& null() const { return null_; }
 
     // The smallest x that minimises |A x - b|, in place.
     void solve(double* b) const {
-        std::vector<double> c(r_);
-        for (int i = 0; i < r_; ++i) {
-            for (int k = 0; k < n_; ++k) c[i] += q_[i][k] * b[k];
-            for (int k = 0; k < i; ++k) c[i] -= l_[i * r_ + k] * c[k];
-            c[i] /= l_[i * r_ + i];
-        }
-        std::fill(b, b + n_, 0.0);
-        for (int i = 0; i < r_; ++i) {
-            for (int k = 0; k < n_; ++k) b[k] += c[i] * z_[i][k];
-        }
+        std::vector<double> x(b, b + n_);
+        for (const std::vector<double>& one : unreached_) take(x, one);
+        x = elimination_.solve(x.data());
+        for (const std::vector<double>& one : null_) take(x, one);
+        std::copy(x.begin(), x.end(), b);
     }
 
   private:
-    int n_ = 0, r_ = 0;
-    std::vector<std::vector<double>> q_, z_;
-    std::vector<double> l_;
+    int n_ = 0;
+    Elimination elimination_;
+    std::vector<std::vector<double>> null_, unreached_;  // what it takes to zero, and what it leads to nowhere
 
     bool decompose(const std::vector<double>& matrix, int n, double rank, double clear) {
-        std::vector<std::vector<double>> columns(n, std::vector<double>(n));
-        for (int j = 0; j < n; ++j) {
-            for (int i = 0; i < n; ++i) columns[j][i] = matrix[i * n + j];
-        }
-        if (!orthonormal(columns, rank, clear, q_)) return false;
-        n_ = n, r_ = static_cast<int>(q_.size());
-        z_.assign(r_, std::vector<double>(n)), l_.assign(r_ * r_, 0.0);
-        for (int i = 0; i < r_; ++i) {
-            std::vector<double>& row = z_[i];
-            for (int k = 0; k < n; ++k) {
-                for (int j = 0; j < n; ++j) row[j] += q_[i][k] * matrix[k * n + j];
-            }
-            for (int twice = 0; twice < 2; ++twice) {
-                for (int k = 0; k < i; ++k) l_[i * r_ + k] += take(row, z_[k]);
-            }
-            l_[i * r_ + i] = length_of(row);
-            if (!(l_[i * r_ + i] > 0.0)) return false;
-            scale(row, 1.0 / l_[i * r_ + i]);
-        }
+        n_ = n;
+        if (!elimination_.factorise(matrix, n, n, rank, clear)) return false;
+        null_ = elimination_.null(), unreached_ = elimination_.null_transposed();
         return true;
     }
 };

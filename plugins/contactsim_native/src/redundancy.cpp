@@ -37,10 +37,7 @@ class Choice {
     double margin(const Vector& forces) const { return least_margin(cones_, forces); }
 
     // Changes of the unknowns that keep the held rows still; and of all forces by each.
-    const Vectors& changes() {
-        if (changes_.empty()) changes_ = island_.smallest.null();
-        return changes_;
-    }
+    const Vectors& changes() const { return island_.smallest.null(); }
 
     Vectors moves_of(const Vectors& changes) const {
         Vectors moves(changes.size(), Vector(mode_.rows, 0.0));
@@ -58,11 +55,7 @@ class Choice {
             pushed.push_back(push(change));
             largest = std::max(largest, length_of(pushed.back()));
         }
-        for (std::size_t k = 0; k < island_.rows.size(); ++k) {
-            Vector unit(island_.rows.size(), 0.0);
-            unit[k] = 1.0;
-            usual = std::max(usual, length_of(push(unit)));
-        }
+        for (const int row : island_.rows) usual = std::max(usual, length_of(pushed_by(row)));
         moves = largest > ranks.clear * usual, still = changes();
         if (!moves) return largest <= ranks.still * usual;
         const std::size_t p = pushed.size();
@@ -81,7 +74,7 @@ class Choice {
         const auto y = smallest_inside(cones_, moves_of(changes()), rules, forces);
         if (!y) return false;
         for (std::size_t j = 0; j < y->size(); ++j) {
-            for (std::size_t k = 0; k < island_.rows.size(); ++k) unknown[island_.rows[k]] += (*y)[j] * changes_[j][k];
+            for (std::size_t k = 0; k < island_.rows.size(); ++k) unknown[island_.rows[k]] += (*y)[j] * changes()[j][k];
         }
         return true;
     }
@@ -102,7 +95,6 @@ class Choice {
     const Island& island_;
     std::vector<ForceCone> cones_;
     std::vector<int> contacts_;
-    Vectors changes_;
     bool slips_ = false;
 
     // All forces of unknowns of the island.
@@ -126,8 +118,18 @@ class Choice {
             const double* own = &s_.inwards[island_.rows[k] * robot_.nv];
             for (int i = 0; i < robot_.nv; ++i) found[i] += unknown[k] * own[i];
         }
-        for (int i = 0; i < robot_.nv; ++i) found[i] /= std::sqrt(s_.sweep.mass[i * robot_.nv + i]);
-        return found;
+        return weighed(found);
+    }
+
+    // The same of a unit of one unknown.
+    Vector pushed_by(int row) const {
+        const double* own = &s_.inwards[row * robot_.nv];
+        return weighed(Vector(own, own + robot_.nv));
+    }
+
+    Vector weighed(Vector pushed) const {
+        for (int i = 0; i < robot_.nv; ++i) pushed[i] /= std::sqrt(s_.sweep.mass[i * robot_.nv + i]);
+        return pushed;
     }
 };
 
