@@ -777,7 +777,7 @@ class RigidFlow(ContactFlow):
 def _watches_all(arc: RigidArc) -> bool:
     """Whether a compiled arc watches all of many contacts, none of which Python has to look at."""
     known = arc.mechanism.plain_robot
-    if known is None or arc.compiled is None or arc.mode.redundant or len(known.contacts) > WATCHED:
+    if known is None or arc.compiled is None or len(known.contacts) > WATCHED:
         return False
     return all(contact is not None for contact in known.contacts)
 
