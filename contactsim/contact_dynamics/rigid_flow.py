@@ -509,9 +509,10 @@ class RigidFlow(ContactFlow):
     def stiff_for(self, t: float, x: Array) -> float:
         """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'.
 
-        One that speeds up straight does not: its direction is held, see `fitted`.
+        One that speeds up straight does not: its direction is held, see `fitted`. Where the contacts are redundant, a
+        compiled engine takes hundreds of explicit steps in the time of the derivative by which this is looked at.
         """
-        if not self._free:
+        if not self._free or (self.arc.mode.redundant and self._watch is not None):
             return 0.0
         begun = BEGUN * self.arc.world.tolerances.slip_speed
         rates = self._slips(t, x)
