@@ -14,6 +14,7 @@ from .kinematics.tangents import InPlane, Tangents, axes
 from .terrain.surface import Plane, Terrain
 
 if TYPE_CHECKING:
+    from .geometry.polyhedra import Polyhedron
     from .terrain.plain_hills import PlainHills
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -60,13 +61,14 @@ class PlainJoint:
 
 @dataclass(frozen=True, eq=False)
 class PlainSolid:
-    """A sphere or a box that a sphere of another body touches.
+    """A sphere, a box or a hull that another body touches.
 
     Attributes:
         joint: that it is fixed to; -1: the world.
         turn, place: its axes (3, 3) and origin (3,) [m] in the joint's frame.
         radius: of a sphere [m].
-        half: half of the sides of a box (3,) [m]; None: it is a sphere.
+        half: half of the sides of a box (3,) [m]; None: it is none.
+        hull: a hull, or a box by its vertices, faces and edges; None: it is a sphere.
         host: number of its joint among those of the robot's `reach`.
     """
 
@@ -75,7 +77,25 @@ class PlainSolid:
     place: Array
     radius: float
     half: Array | None
+    hull: Polyhedron | None
     host: int
+
+
+class PlainEdges(NamedTuple):
+    """An edge of a solid against one of the solid that it touches: numbers of `geometry.edges.EdgeOnEdge`.
+
+    Attributes:
+        solid: of the own edge.
+        own, other: numbers of both edges.
+        extent, lever, deepest: of these [m].
+    """
+
+    solid: PlainSolid
+    own: int
+    other: int
+    extent: float
+    lever: float
+    deepest: float
 
 
 class PlainFrame(NamedTuple):
@@ -93,16 +113,19 @@ class PlainFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlainContact:
-    """A sphere or point of a robot, or a joint at its limit.
+    """A sphere, a point or an edge of a robot, or a joint at its limit.
 
     Attributes:
-        joint: that it is fixed to; -1: it is a joint's limit.
-        centre: (3,) [m] in the joint's frame.
+        joint: that it is fixed to; -1: the world, or it is a joint's limit.
+        centre: (3,) [m] in the joint's frame; of an edge the origin of its solid.
         radius: [m].
-        velocity, sign: of a limit: its row is `sign` at this velocity.
+        velocity, sign: of a limit: its row is `sign` at this velocity; of others -1.
         coordinate, bound: of a limit: its gap is sign (q - bound).
         host: number of its joint among those of the robot's `reach`.
-        other: the solid that the sphere touches; None: the ground.
+        other: the solid that it touches; None: the ground.
+        inner: from a point without radius that touches a box or a hull, to the centre of its body (3,) [m]; None: it is
+            none.
+        edges: of an edge that touches one of the other solid; None: it is none.
     """
 
     joint: int
@@ -114,6 +137,13 @@ class PlainContact:
     bound: float = 0.0
     host: int = -1
     other: PlainSolid | None = None
+    inner: Array | None = None
+    edges: PlainEdges | None = None
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it is a joint at its limit."""
+        return self.velocity >= 0
 
 
 class Sine(NamedTuple):

@@ -291,12 +291,12 @@ def test_many_pairs_are_all_watched_in_one_arc() -> None:
     assert off(one.final_x, other.final_x) < RUN
 
 
-def test_what_is_no_sphere_on_a_sphere_or_a_box_is_left_to_python() -> None:
-    """Corners of boxes, and hulls: their contacts are not plain, and runs are the same."""
+def test_what_is_rounded_is_left_to_python() -> None:
+    """Capsules: their contacts are not plain, while that of a ball on a hull is."""
     tip = cs.Robot.hull(0.5, [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], friction=0.4)
-    world = cs.Robot.merge([tip, ball(), cs.Robot.box(1.0, (0.2, 0.2, 0.2), friction=0.4)], ["tip", "ball", "box"])
+    world = cs.Robot.merge([tip, ball(), cs.Robot.capsule(0.5, 0.05, 0.1, friction=0.4)], ["tip", "ball", "capsule"])
     mechanism = cs.ContactSystem(world).on_engine("native").mechanism
     known = mechanism.plain_robot
     assert known is not None
     plain = {name for name, contact in zip(mechanism.names, known.contacts, strict=False) if contact and contact.other}
-    assert plain == {"ball/ball+box/box"}
+    assert plain == {"ball/ball+tip/hull"}

@@ -1,26 +1,40 @@
-"""Contacts between bodies as plain arrays: spheres of radius greater than zero that touch spheres or boxes."""
+"""Contacts between bodies as plain arrays.
+
+Known are spheres of a radius greater than zero that touch spheres, boxes or hulls, points without one that touch boxes
+or hulls, and sharp edges of these across each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plain_robot import PlainContact, PlainFrame, PlainSolid, plain_joints
+from ..plain_robot import PlainContact, PlainEdges, PlainFrame, PlainSolid, plain_joints
+from .edges import EdgeOnEdge
 from .features import FeaturePair, PairShape, PointOnSolid
+from .hulls import Hull
 from .pair_kinematics import N0, TANGENTS, Frame
-from .shapes import Ball, Block
+from .polyhedra import Polyhedron, polyhedron_of_box
+from .shapes import Ball, Block, Shape
 
 if TYPE_CHECKING:
     from ..kinematics.reach import Reach
 
 
-def is_plain(features: FeaturePair) -> TypeGuard[PointOnSolid]:
-    """Whether a sphere of its own, which is no rounded corner of a body, meets a sphere or a box."""
-    if type(features) is not PointOnSolid or features.radius == 0.0:
+def is_plain(features: FeaturePair) -> bool:
+    """Whether a sphere of its own, which is no rounded corner of a body, or a sharp corner or edge meets a solid."""
+    if type(features) is EdgeOnEdge:
+        return not features.rounding and not features.blunt and features.standing is None
+    if type(features) is not PointOnSolid or not features.corners or len(features.edges):
         return False
-    return type(features.shape) in (Ball, Block) and features.corners and not len(features.edges)
+    return _is_faced(features.shape) or (type(features.shape) is Ball and features.radius > 0.0)
+
+
+def _is_faced(shape: Shape) -> bool:
+    """Whether it is a box, or a hull with sharp edges."""
+    return type(shape) is Block or (type(shape) is Hull and not shape.rounding and len(shape.solid.loops) > 0)
 
 
 def plain_frame(frame: Frame, directions: int) -> PlainFrame | None:
@@ -31,26 +45,61 @@ def plain_frame(frame: Frame, directions: int) -> PlainFrame | None:
 
 
 def plain_pairs(pairs: Sequence[PairShape], model: Any, reach: Reach | None) -> tuple[PlainContact | None, ...]:
-    """Contacts between bodies; None where one is not plain, or its sphere does not move."""
+    """Contacts between bodies; None where one is not plain."""
     joints = plain_joints(model)
     if joints is None:
         return (None,) * len(pairs)
     hosts = [-1] * model.njoints if reach is None else reach.index.tolist()
-    return tuple([_plain_pair(pair, joints[1], hosts) for pair in pairs])
+    blocks = {shape for pair in pairs if isinstance(shape := getattr(pair.features, "shape", None), Block)}
+    made = _Made(joints[1], hosts, {polyhedron_of_box(block.lengths): block for block in blocks})
+    return tuple([made.contact(pair) for pair in pairs])
 
 
-def _plain_pair(pair: PairShape, number: Sequence[int], hosts: Sequence[int]) -> PlainContact | None:
-    features, one, two = pair.features, pair.joint_a, pair.joint_b
-    if not is_plain(features) or not one:
-        return None
-    shape, at = features.shape, pair.placement_b
-    solid = PlainSolid(
-        joint=number[two],
-        turn=np.array(at.rotation),
-        place=np.array(at.translation),
-        radius=shape.radius if isinstance(shape, Ball) else 0.0,
-        half=shape.half if isinstance(shape, Block) else None,
-        host=hosts[two],
-    )
-    centre = np.array(pair.placement_a.translation)
-    return PlainContact(number[one], centre, features.radius, host=hosts[one], other=solid)
+class _Made:
+    """Contacts, whose solids are made once each.
+
+    Args:
+        number: of each joint of the model among the plain ones.
+        hosts: of each of them among those of the reach.
+        boxes: the polyhedra that are boxes which points touch.
+    """
+
+    def __init__(self, number: Sequence[int], hosts: Sequence[int], boxes: Mapping[Polyhedron, Block]) -> None:
+        self._number, self._hosts, self._boxes = number, hosts, boxes
+        self._solids = dict[Any, PlainSolid]()
+
+    def contact(self, pair: PairShape) -> PlainContact | None:
+        """A contact; None where it is not plain."""
+        features, one, two = pair.features, pair.joint_a, pair.joint_b
+        if not is_plain(features):
+            return None
+        joint, host, centre = self._number[one], self._hosts[one], np.array(pair.placement_a.translation)
+        if isinstance(features, EdgeOnEdge):
+            own = self._solid(one, pair.placement_a, features.one)
+            other = self._solid(two, pair.placement_b, features.two)
+            numbers = features.a, features.b, features.extent_a, features.lever, features.deepest
+            return PlainContact(joint, centre, host=host, other=other, edges=PlainEdges(own, *numbers))
+        assert isinstance(features, PointOnSolid)
+        other, radius = self._of_shape(two, pair.placement_b, features.shape), features.radius
+        inner = None if radius > 0.0 else np.array(features.inner)
+        return PlainContact(joint, centre, radius, host=host, other=other, inner=inner)
+
+    def _of_shape(self, joint: int, at: Any, shape: Shape) -> PlainSolid:
+        """A solid that a sphere or a point touches."""
+        if isinstance(shape, Block):
+            return self._solid(joint, at, polyhedron_of_box(shape.lengths))
+        if isinstance(shape, Hull):
+            return self._solid(joint, at, shape.solid)
+        assert isinstance(shape, Ball)
+        return self._solid(joint, at, shape.radius)
+
+    def _solid(self, joint: int, at: Any, shape: Polyhedron | float) -> PlainSolid:
+        """A polyhedron, or a sphere of a radius [m]."""
+        known = joint, at.homogeneous.tobytes(), shape
+        if known not in self._solids:
+            placed = self._number[joint], np.array(at.rotation), np.array(at.translation)
+            radius, hull = (0.0, shape) if isinstance(shape, Polyhedron) else (shape, None)
+            box = None if hull is None else self._boxes.get(hull)
+            half = None if box is None else box.half
+            self._solids[known] = PlainSolid(*placed, radius, half, hull, self._hosts[joint])
+        return self._solids[known]

@@ -30,7 +30,7 @@ from . import _native
 from .contacts import REDUNDANCY, NativeSolver
 from .cruises import NativeWatch
 from .events import NativeEvents
-from .solids import native_solid
+from .solids import native_sharp, native_solid, padded
 
 if TYPE_CHECKING:
     from contactsim.multibody.terrain.plain_hills import PlainHills
@@ -142,7 +142,7 @@ class NativeArc(CompiledArc):
         for closed in arc.closed:
             contact = closed.contact
             rigid = closed.force is None
-            if contact.joint < 0:
+            if contact.is_limit:
                 self._mode.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
             else:
                 state = STATES.index(closed.state if rigid else "smooth")
@@ -150,15 +150,16 @@ class NativeArc(CompiledArc):
                 if contact.other is None:
                     self._mode.add_point(*sphere, state, closed.friction)
                 else:
-                    region = closed.region or None
-                    self._mode.add_pair(*sphere, native_solid(contact.other), region, state, closed.friction)
+                    touched = native_solid(contact.other), native_sharp(contact), padded(closed.region)
+                    self._mode.add_pair(*sphere, *touched, state, closed.friction)
             if closed.force is not None:
                 self._mode.give_way(closed.state == "released", _native.Yielding(**closed.force._asdict()))
         self._redundant = arc.redundant
         if arc.redundant:
             self._mode.make_redundant(REDUNDANCY, [closed.static_friction for closed in arc.closed])
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._redundant)
+        self._crossed = any(closed.contact.edges is not None for closed in arc.closed)
+        self._differentiable = not (arc.drive is not None or self._redundant or self._crossed)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -182,9 +183,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is.
+        None, too, of a ground that moves, of which the time says where it is, and of edges across each other.
         """
-        if self._redundant or self._plain.ground.motion is not None:
+        if self._redundant or self._crossed or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -250,7 +251,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 20  # of the engines of contactsim that it was written for
+    interface = 21  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from contactsim.multibody.kinematics.bound_robot import TURN
 from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot
 
 from . import _native
-from .solids import native_solid
+from .solids import native_sharp, native_solid
 
 GAPS = {"gap": 1.0, "clear": -1.0}  # and the sign with which they count
 PUSHES = {"release": 1.0, "return": -1.0}
@@ -167,7 +167,11 @@ def thresholds() -> _native.Thresholds:
             middle=expanded_arc.MIDDLE,
         ),
         "looking": _native.Looking(
-            looks=guard_minima.LOOKS, least=guard_minima.LEAST, most=guard_minima.MOST, seen=guard_minima.SEEN
+            looks=guard_minima.LOOKS,
+            looks_apart=guard_minima.LOOKS_APART,
+            least=guard_minima.LEAST,
+            most=guard_minima.MOST,
+            seen=guard_minima.SEEN,
         ),
     }
     for name, value in values.items():
@@ -188,8 +192,8 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
     """The contacts of a robot as the extension has them; one that it does not know has no guard."""
     gaps = _native.Gaps()
     for contact in robot.contacts:
-        if contact is None or contact.joint < 0:
-            known = contact or PlainContact(-1, np.zeros(3))
+        if contact is None or contact.is_limit:
+            known = contact or PlainContact(-1, np.zeros(3), velocity=0)
             gaps.add_limit(known.velocity, known.sign, known.coordinate, known.bound)
             continue
         arm = float(np.linalg.norm(contact.centre))
@@ -197,7 +201,10 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
         if (solid := contact.other) is None:
             gaps.add_point(*sphere)
         else:
-            gaps.add_pair(*sphere, native_solid(solid), solid.host, float(np.linalg.norm(solid.place)))
+            other_arm = float(np.linalg.norm(solid.place))
+            *own, host, arm = sphere
+            arm += 0.0 if contact.edges is None else contact.edges.extent
+            gaps.add_pair(*own, host, arm, native_solid(solid), native_sharp(contact), solid.host, other_arm)
     return gaps
 
 
@@ -252,8 +259,8 @@ class NativeWatch(CompiledWatch):
 
     def gap(self, x: Array, guard: int) -> tuple[float, Look] | None:
         """A gap, and as it is looked at in steps; None where there is no ground."""
-        gap, value, rate, smooth = _native.gap(self._arc, x, guard)
-        return None if isnan(gap) or isnan(value) else (gap, Look(value, rate, () if smooth else None))
+        gap, value, rate, smooth, piece, apart = _native.gap(self._arc, x, guard)
+        return None if isnan(gap) or isnan(value) else (gap, Look(value, rate, (piece,) if smooth else None, apart))
 
     def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
         """A state put back onto the constraints."""

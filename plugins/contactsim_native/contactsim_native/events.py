@@ -28,7 +28,7 @@ from contactsim.multibody.plain_robot import PlainContact
 
 from . import _native
 from .contacts import CLEAR_RANK, MODES, NUMBERS, REDUNDANCY, RULES, SINGULAR
-from .solids import native_solid
+from .solids import native_sharp, native_solid, padded
 
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
 PHASES = (Phase.NONE, Phase.FREE, Phase.DIRECTED, Phase.INCIPIENT)
@@ -106,12 +106,14 @@ class NativeEvents(CompiledEvents):
         drive: what drives its robot, whose functions of Python it keeps.
         tangents: tangential rows of each contact, with or without friction.
         nv: numbers of a velocity.
+        crossed: contacts that are edges across each other, of which the derivatives are Python's.
     """
 
     world: _native.TouchingWorld
     drive: _native.Drive
     tangents: tuple[int, ...]
     nv: int
+    crossed: frozenset[int]
 
     @classmethod
     def of(cls, plain: PlainEvents, robot: _native.Robot, mode: _native.ContactMode, drive: _native.Drive) -> Any:
@@ -122,7 +124,7 @@ class NativeEvents(CompiledEvents):
         columns = zip(own.contacts, plain.tangents, *(column.tolist() for column in coefficients), strict=True)
         for known, tangents, *numbers in columns:
             contact = known or UNKNOWN
-            if contact.joint < 0:
+            if contact.is_limit:
                 limit = contact.velocity, contact.sign, contact.coordinate, contact.bound
                 world.add_limit(*limit, numbers[2])
                 continue
@@ -130,16 +132,17 @@ class NativeEvents(CompiledEvents):
             if contact.other is None:
                 world.add_point(*sphere, tangents, *numbers)
             else:
-                world.add_pair(*sphere, native_solid(contact.other), tangents, *numbers)
+                world.add_pair(*sphere, native_solid(contact.other), native_sharp(contact), tangents, *numbers)
         width = len(own.ground.basis) - 1
-        widths = tuple([width if contact is not None and contact.joint >= 0 else 0 for contact in own.contacts])
-        return cls(world, drive, widths, own.nv)
+        widths = tuple([width if contact is not None and not contact.is_limit else 0 for contact in own.contacts])
+        crossed = frozenset([i for i, contact in enumerate(own.contacts) if contact and contact.edges is not None])
+        return cls(world, drive, widths, own.nv, crossed)
 
     def resolve(self, event: PlainEvent) -> Resolved | None:
         """Impact, modes and low hops."""
         states = [numbers_of(state) for state in event.states]
         kinds = [KINDS[kind] for kind in event.kinds]
-        regions = [state.region or None for state in event.states]
+        regions = [padded(state.region) for state in event.states]
         found = _native.resolve(self.world, event.t, event.x, event.touching, states, regions, kinds)
         return None if found is None else self.resolved(event.touching, found)
 
@@ -158,7 +161,9 @@ class NativeEvents(CompiledEvents):
         )
 
     def derivative(self, event: PassedEvent) -> Array | None:
-        """D R by (dq, dv), its outcome held."""
+        """D R by (dq, dv), its outcome held; None, too, of edges across each other."""
+        if not self.crossed.isdisjoint(event.struck + event.closed):
+            return None
         size = 2 * self.nv
         found = np.empty((size, size))
         stages = [given_stage(stage) for stage in event.stages]

@@ -1,16 +1,68 @@
-"""Solids that spheres touch in C++."""
+"""Solids that spheres, points and edges touch in C++."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from contactsim.multibody.plain_robot import PlainSolid
+import numpy as np
+
+from contactsim.multibody import zero
+from contactsim.multibody.geometry.polyhedra import Polyhedron
+from contactsim.multibody.plain_robot import PlainContact, PlainSolid
 
 from . import _native
+
+RULES = {
+    "rim": zero.RIM,
+    "sunk": zero.SUNK,
+    "off": zero.OFF,
+    "deep": zero.DEEP,
+    "far_side": zero.FAR_SIDE,
+    "near_edge": zero.NEAR_EDGE,
+    "on_solid": zero.ON_SOLID,
+    "one_point": zero.ONE_POINT,
+    "one_normal": zero.ONE_NORMAL,
+    "arc": zero.ARC,
+    "parallel": zero.PARALLEL_EDGES,
+    "loose": zero.LOOSE,
+}
+
+
+@lru_cache(maxsize=1)
+def sharp_rules() -> _native.SharpRules:
+    """The thresholds of sharp edges and corners."""
+    rules = _native.SharpRules()
+    for name, value in RULES.items():
+        setattr(rules, name, value)
+    return rules
+
+
+@lru_cache(maxsize=1024)
+def native_polyhedron(solid: Polyhedron) -> _native.Polyhedron:
+    """A polyhedron as the extension has it."""
+    tables = np.ascontiguousarray(solid.vertices), np.ascontiguousarray(solid.normals), np.array(solid.offsets)
+    into = np.ascontiguousarray(solid.into).reshape(-1, 3)
+    return _native.Polyhedron(*tables, solid.edges.tolist(), solid.sides.tolist(), into)
 
 
 @lru_cache(maxsize=1024)
 def native_solid(solid: PlainSolid) -> _native.Solid:
     """A solid as the extension has it."""
     half = None if solid.half is None else solid.half.tolist()
-    return _native.Solid(solid.joint, solid.turn.ravel().tolist(), solid.place.tolist(), solid.radius, half)
+    hull = None if solid.hull is None else native_polyhedron(solid.hull)
+    placed = solid.joint, solid.turn.ravel().tolist(), solid.place.tolist()
+    return _native.Solid(*placed, solid.radius, half, hull, sharp_rules())
+
+
+def native_sharp(contact: PlainContact) -> _native.Sharp | None:
+    """What of a polyhedron touches a solid; None: it is a sphere."""
+    if contact.edges is None:
+        return None if contact.inner is None else _native.Sharp(contact.inner.tolist(), None, 0.0)
+    own = contact.edges
+    edges = _native.EdgeOnEdge(native_solid(own.solid), own.own, own.other, own.lever, own.deepest)
+    return _native.Sharp(None, edges, own.extent)
+
+
+def padded(region: tuple[int, ...]) -> list[int] | None:
+    """A region as the extension has it; None where there is none."""
+    return [*region, 0, 0][:3] if region else None

@@ -60,11 +60,12 @@ void gather(const Robot& robot, const ContactMode& mode, DerivativeScratch& s) {
     }
     for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
-        if (contact.joint >= 0) {
+        if (!contact.is_limit()) {
             const Footing& under = s.scratch.footing[i];
             const Vec3 force = force_of(mode, under, &s.forces.forces[row]);
-            const Spatial wrench{force, cross(touch(contact, sweep, under).point, force)};
-            s.force[contact.joint] += wrench * -1.0;
+            const Vec3 point = contact.other ? under.point : touch(contact, sweep, under).point;
+            const Spatial wrench{force, cross(point, force)};
+            if (contact.joint >= 0) s.force[contact.joint] += wrench * -1.0;
             if (contact.other && contact.other->joint >= 0) s.force[contact.other->joint] += wrench;
         }
         row += rows_of(mode, mode.closed[i]);
@@ -442,7 +443,7 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
             stay_between(robot, closed.contact, own, &s.forces.forces[first], sweep, d);
             const Rows change = Rows{s.change.data(), width}.from(first);
             rows_between_by_state(robot, closed.contact, own, count, s, rates, change);
-        } else if (closed.contact.joint >= 0) {
+        } else if (!closed.contact.is_limit()) {
             const Footing& under = s.scratch.footing[i];
             const Touch at = touch(closed.contact, sweep, under);
             const Rows change = Rows{s.change.data(), width}.from(first);
@@ -527,7 +528,7 @@ bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q
     sweep.motions(robot, q, v);
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
-        if (contact.joint < 0) continue;
+        if (contact.is_limit()) continue;
         if (contact.other) {
             rates_between_by_place(robot, mode, contact, sweep, rates.from(mode.first[i]));
             continue;
@@ -576,14 +577,14 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const d
     s.scratch.footing.resize(mode.closed.size());
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
-        if (contact.joint >= 0 && !stand(mode.terrain, contact, sweep, s.scratch.footing[i])) return false;
+        if (!contact.is_limit() && !stand(mode.terrain, contact, sweep, s.scratch.footing[i])) return false;
     }
     gather(weightless, mode, s);
     shifts(weightless, s);
     subtract_needed(weightless, s, d);
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
-        if (contact.joint < 0) continue;
+        if (contact.is_limit()) continue;
         const Footing& under = s.scratch.footing[i];
         const double* along = &impulses[mode.first[i]];
         if (contact.other) {

@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "cruise.hpp"
+#include "hiding.hpp"
 
 using namespace native;
 
@@ -148,8 +149,8 @@ void bind_cruises(nb::module_& m) {
              nb::arg("probe_turn"), nb::arg("least_turn"), nb::arg("middle"));
 
     nb::class_<Looking>(m, "Looking")
-        .def(nb::init<int, double, double, double>(), nb::arg("looks"), nb::arg("least"), nb::arg("most"),
-             nb::arg("seen"));
+        .def(nb::init<int, int, double, double, double>(), nb::arg("looks"), nb::arg("looks_apart"), nb::arg("least"),
+             nb::arg("most"), nb::arg("seen"));
 
     nb::class_<Reach>(m, "Reach")
         .def("__init__",
@@ -175,12 +176,15 @@ void bind_cruises(nb::module_& m) {
                  gaps.contacts.push_back(point(joint, centre, radius));
                  gaps.hosts.push_back({{host, arm}, {}});
              })
-        .def("add_pair",
-             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
-                const Solid& solid, int other_host, double other_arm) {
-                 gaps.contacts.push_back(pair(joint, centre, radius, solid));
-                 gaps.hosts.push_back({{host, arm}, {other_host, other_arm}});
-             })
+        .def(
+            "add_pair",
+            [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
+               std::shared_ptr<const Solid> solid, const Sharp* sharp, int other_host, double other_arm) {
+                gaps.contacts.push_back(pair(joint, centre, radius, solid, sharp));
+                gaps.hosts.push_back({{host, arm}, {other_host, other_arm}});
+            },
+            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("host"), nb::arg("arm"), nb::arg("solid"),
+            nb::arg("sharp").none(), nb::arg("other_host"), nb::arg("other_arm"))
         .def("add_limit", [](Gaps& gaps, int velocity, double sign, int coordinate, double bound) {
             gaps.contacts.push_back(limit(velocity, sign, coordinate, bound));
             gaps.hosts.push_back({});
@@ -220,7 +224,7 @@ void bind_cruises(nb::module_& m) {
         .def("add_side",
              [](PythonArc& arc, int closed, int side) {
                  demand(closed >= 0 && closed < static_cast<int>(arc.mode.closed.size()) &&
-                            arc.mode.closed[closed].contact.region && std::abs(side) >= 1 && std::abs(side) <= 3,
+                            arc.mode.closed[closed].contact.region && side != 0,
                         "a contact in a region, and one of its sides");
                  Guard guard(GuardKind::side);
                  guard.closed = closed, guard.side = side;
@@ -358,13 +362,14 @@ void bind_cruises(nb::module_& m) {
             const Contact& contact = arc.guards.all[guard].contact;
             const double *q = x.data(), *v = x.data() + arc.robot.nq;
             sweep.prepare(arc.robot);
-            if (contact.joint >= 0) sweep.motions(arc.robot, q, v);
-            const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
-            return nb::make_tuple(gap_of(arc.mode, contact, sweep, q), seen.gap, seen.rate, seen.smooth);
+            if (!contact.is_limit()) sweep.motions(arc.robot, q, v);
+            const int number = static_cast<int>(guard);
+            const Nearing seen = shown_nearing(arc, number, sweep, q, v);
+            return nb::make_tuple(shown_gap(arc, number, sweep, q), seen.gap, seen.rate, seen.smooth, seen.piece,
+                                  seen.apart);
         },
-        "A guard that is a gap; then as it is looked at: itself or a lower bound of the distance, its rate, and "
-        "whether "
-        "there is one. NaN where there is no ground.");
+        "A guard that is a gap; then as it is looked at: itself or a lower bound of the distance, its rate, whether "
+        "there is one, the piece on which it is smooth, and whether it is apart. NaN where there is no ground.");
 
     m.def(
         "slips",

@@ -102,7 +102,7 @@ Happened happened_of(const TouchingWorld& world, double t, const Row& x, const R
     Happened happened{t, x.data(), x_post.data(), struck, {}, closed, {}, {}, left};
     const auto rows_of = [&world](const std::vector<int>& contacts) {
         std::size_t rows = 0;
-        for (const int i : contacts) rows += world.contacts[i].joint < 0 ? 1 : world.terrain.basis.size();
+        for (const int i : contacts) rows += world.contacts[i].is_limit() ? 1 : world.terrain.basis.size();
         return rows;
     };
     demand(left.empty() || left.size() == rows_of(closed), "impulses that are left, along all rows");
@@ -182,12 +182,16 @@ void bind_events(nb::module_& m) {
                  demand(joint >= 0 && joint < int(world.robot.joints.size()), "a joint by its number");
                  add(world, point(joint, centre, radius), tangents, kinetic, resting, restitution);
              })
-        .def("add_pair",
-             [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, const Solid& solid,
-                int tangents, double kinetic, double resting, double restitution) {
-                 demand(joint >= 0 && joint < int(world.robot.joints.size()), "a joint by its number");
-                 add(world, pair(joint, centre, radius, solid), tangents, kinetic, resting, restitution);
-             })
+        .def(
+            "add_pair",
+            [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius,
+               std::shared_ptr<const Solid> solid, const Sharp* sharp, int tangents, double kinetic, double resting,
+               double restitution) {
+                demand(joint < int(world.robot.joints.size()), "a joint by its number");
+                add(world, pair(joint, centre, radius, solid, sharp), tangents, kinetic, resting, restitution);
+            },
+            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("sharp").none(),
+            nb::arg("tangents"), nb::arg("kinetic"), nb::arg("resting"), nb::arg("restitution"))
         .def("add_limit",
              [](TouchingWorld& world, int velocity, double sign, int coordinate, double bound, double restitution) {
                  add(world, limit(velocity, sign, coordinate, bound), 0, 0.0, 0.0, restitution);

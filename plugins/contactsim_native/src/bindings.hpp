@@ -4,10 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -38,15 +40,29 @@ inline native::Vec3 vec3(const std::vector<double>& a) {
     return {a.at(0), a.at(1), a.at(2)};
 }
 
+// From nine numbers, row by row.
+inline native::Mat3 mat3(const std::vector<double>& a) {
+    return {{a.at(0), a.at(3), a.at(6)}, {a.at(1), a.at(4), a.at(7)}, {a.at(2), a.at(5), a.at(8)}};
+}
+
 inline native::Contact point(int joint, const std::vector<double>& centre, double radius) {
     native::Contact contact;
     contact.joint = joint, contact.centre = vec3(centre), contact.radius = radius;
     return contact;
 }
 
-inline native::Contact pair(int joint, const std::vector<double>& centre, double radius, const native::Solid& solid) {
+// What of a polyhedron touches a solid; none of it: a sphere does.
+struct Sharp {
+    std::optional<native::Vec3> inner;
+    std::shared_ptr<const native::EdgeOnEdge> edges;
+    double extent = 0.0;
+};
+
+inline native::Contact pair(int joint, const std::vector<double>& centre, double radius,
+                            std::shared_ptr<const native::Solid> solid, const Sharp* sharp) {
     native::Contact contact = point(joint, centre, radius);
     contact.other = solid;
+    if (sharp) contact.inner = sharp->inner, contact.edges = sharp->edges, contact.extent = sharp->extent;
     return contact;
 }
 
@@ -137,4 +153,5 @@ void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
 void bind_events(nb::module_& m);
 void bind_journeys(nb::module_& m);
+void bind_solids(nb::module_& m);
 void bind_variations(nb::module_& m);

@@ -21,7 +21,7 @@ double Terrain::fastest(int order) const {
 }
 
 int rows_of(const ContactMode& mode, const Closed& closed) {
-    return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.terrain.basis.size());
+    return closed.contact.is_limit() ? 1 : static_cast<int>(mode.terrain.basis.size());
 }
 
 bool gives_way(const ContactMode& mode) {
@@ -42,6 +42,7 @@ namespace {
 
 // The centre of a contact, from the origin of the sweep, and the same from that of the ground.
 Vec3 centre_of(const Contact& contact, const Sweep& sweep) {
+    if (contact.joint < 0) return contact.centre - sweep.origin;
     return sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
 }
 
@@ -61,7 +62,7 @@ Vec3 slip_velocity(const Terrain& terrain, const Contact& contact, const Vec3& c
     const Vec3 below = under.axis[0] * -contact.radius;
     if (contact.other) {
         const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(contact.other->joint, sweep) * -1.0;
-        return against.linear + cross(against.angular, centre + below);
+        return against.linear + cross(against.angular, contact.edges ? under.point : centre + below);
     }
     const Vec3 speed = speed_of(contact, centre, sweep);
     const Vec3 slip = speed + cross(sweep.velocity[contact.joint].angular, below);
@@ -79,31 +80,50 @@ void add_curvature(const Hills& hills, const Contact& contact, const Vec3& speed
     for (int d = 0; d < tangents; ++d) bias[1 + d] += dot(under.axis[1 + d], change) + dot(turned[d], slip);
 }
 
-// Rows of a sphere that touches a solid, at its point x = c - r n, with E = (n, t...): with dV = V - V_other,
+Ball ball_of(const Contact& contact, const Sweep& sweep) {
+    Ball ball{centre_of(contact, sweep), contact.radius, {}};
+    if (!contact.inner) return ball;
+    ball.inner = ball.centre + (contact.joint < 0 ? *contact.inner : sweep.turn[contact.joint] * *contact.inner);
+    return ball;
+}
+
+// The sense of the normal of edges: that which is held, or suits best.
+double sense_of(const Contact& contact, const Sweep& sweep) {
+    return contact.region ? (*contact.region)[0] : cross_edges(*contact.edges, *contact.other, sweep).sense;
+}
+
+// Where what touches a solid does so, and how fast that moves; where the joints' velocities are known.
+MovingSpot moving_spot_of(const Contact& contact, const Sweep& sweep) {
+    if (contact.edges) return moving_spot_of(*contact.edges, *contact.other, sense_of(contact, sweep), sweep);
+    const Meeting meeting = met(contact, sweep);
+    const RelativeMotion motion = motion_of(*contact.other, meeting, contact.joint, sweep);
+    return {meeting.centre - meeting.normal * contact.radius, motion.centre_rate - motion.normal_rate * contact.radius,
+            meeting.normal, motion.normal_rate};
+}
+
+// Rows of what touches a solid at a point x, with E = (n, t...): with dV = V - V_other,
 //     z = E u, u = dV_l + dV_w x x,    z' = E' u + E u', u' = dA_l + dA_w x x + dV_w x x'.
 void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, int first, Scratch& s,
                Footing& found) {
     const Sweep& sweep = s.sweep;
     const Solid& solid = *contact.other;
-    const Meeting meeting = met(contact, sweep);
-    const RelativeMotion motion = motion_of(solid, meeting, contact.joint, sweep);
-    found.axis = mode.terrain.frame.axes(meeting.normal);
-    const std::array<Vec3, 3> turning = mode.terrain.frame.rates(meeting.normal, motion.normal_rate);
+    const MovingSpot spot = moving_spot_of(contact, sweep);
+    found.axis = mode.terrain.frame.axes(spot.normal), found.point = spot.point;
+    const std::array<Vec3, 3> turning = mode.terrain.frame.rates(spot.normal, spot.normal_rate);
     const int nv = robot.nv, count = static_cast<int>(mode.terrain.basis.size());
-    const Vec3 touching = meeting.centre - meeting.normal * contact.radius;
-    const Vec3 moving = motion.centre_rate - motion.normal_rate * contact.radius;
     const auto add = [&](int j, double sign) {
         if (j < 0) return;
         const Joint& joint = robot.joints[j];
         for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
-            const Vec3 moved = sweep.column[k].linear + cross(sweep.column[k].angular, touching);
+            const Vec3 moved = sweep.column[k].linear + cross(sweep.column[k].angular, spot.point);
             for (int d = 0; d < count; ++d) s.row[(first + d) * nv + k] += sign * dot(found.axis[d], moved);
         }
     };
     add(contact.joint, 1.0), add(solid.joint, -1.0);
+    const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(solid.joint, sweep) * -1.0;
     const Spatial drift = drift_of(contact.joint, robot, sweep) + drift_of(solid.joint, robot, sweep) * -1.0;
-    const Vec3 slip = motion.velocity.linear + cross(motion.velocity.angular, touching);
-    const Vec3 change = drift.linear + cross(drift.angular, touching) + cross(motion.velocity.angular, moving);
+    const Vec3 slip = against.linear + cross(against.angular, spot.point);
+    const Vec3 change = drift.linear + cross(drift.angular, spot.point) + cross(against.angular, spot.point_rate);
     for (int d = 0; d < count; ++d) {
         s.rates[first + d] = dot(found.axis[d], slip);
         s.bias[first + d] = dot(turning[d], slip) + dot(found.axis[d], change);
@@ -112,8 +132,23 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
 
 }  // namespace
 
+bool Contact::is_kinked() const {
+    return edges || inner;
+}
+
 Meeting met(const Contact& contact, const Sweep& sweep) {
-    return meet(*contact.other, contact.region, centre_of(contact, sweep), contact.radius, sweep);
+    return meet(*contact.other, contact.region, ball_of(contact, sweep), sweep);
+}
+
+Region region_there(const Contact& contact, const Sweep& sweep) {
+    if (!contact.edges) return region_of(*contact.other, ball_of(contact, sweep), sweep);
+    return {static_cast<int>(cross_edges(*contact.edges, *contact.other, sweep).sense), 0, 0};
+}
+
+Spot spot_of(const Contact& contact, const Sweep& sweep) {
+    if (contact.edges) return spot_of(*contact.edges, *contact.other, sense_of(contact, sweep), sweep);
+    const Meeting meeting = met(contact, sweep);
+    return {meeting.centre - meeting.normal * contact.radius, meeting.normal};
 }
 
 int outermost(const Robot& robot, int j) {
@@ -121,7 +156,7 @@ int outermost(const Robot& robot, int j) {
 }
 
 Tips outermost(const Robot& robot, const Contact& contact) {
-    if (contact.joint < 0) return {contact.velocity};
+    if (contact.is_limit()) return {contact.velocity};
     return {outermost(robot, contact.joint), contact.other ? outermost(robot, contact.other->joint) : -1};
 }
 
@@ -134,7 +169,8 @@ std::vector<int> moving(const Robot& robot, Tips tips) {
 
 bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found) {
     if (contact.other) {
-        found.axis = terrain.frame.axes(met(contact, sweep).normal);
+        const Spot spot = spot_of(contact, sweep);
+        found.axis = terrain.frame.axes(spot.normal), found.point = spot.point;
         return true;
     }
     if (terrain.hills) {
@@ -149,7 +185,7 @@ bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, F
 bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t number, const double* v, Scratch& s) {
     const int nv = robot.nv, first = mode.first[number];
     const Contact& contact = mode.closed[number].contact;
-    if (contact.joint < 0) {
+    if (contact.is_limit()) {
         s.row[first * nv + contact.velocity] = contact.sign;
         s.rates[first] = contact.sign * v[contact.velocity];
         s.bias[first] = 0.0;
@@ -541,7 +577,12 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
 }
 
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
-    if (contact.joint < 0) return contact.sign * (q[contact.coordinate] - contact.bound);
+    if (contact.is_limit()) return contact.sign * (q[contact.coordinate] - contact.bound);
+    if (contact.edges) {
+        const EdgeOnEdge& edges = *contact.edges;
+        return contact.region ? gap_along(edges, *contact.other, (*contact.region)[0], sweep)
+                              : cross_edges(edges, *contact.other, sweep).gap;
+    }
     if (contact.other) return met(contact, sweep).gap;
     const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
     if (mode.terrain.hills) return mode.terrain.hills->gap(centre, contact.radius);
@@ -554,7 +595,8 @@ double distance_between(const Contact& contact, const Sweep& sweep) {
 }
 
 double region_margin(const Contact& contact, int side, const Sweep& sweep) {
-    return margin(*contact.other, *contact.region, side, centre_of(contact, sweep), sweep);
+    if (contact.edges) return end_margin(*contact.edges, *contact.other, side, sweep);
+    return margin(*contact.other, *contact.region, side, ball_of(contact, sweep), sweep);
 }
 
 bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
@@ -562,7 +604,7 @@ bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const doubl
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
         double* own = rates + mode.first[i];
-        if (contact.joint < 0) {
+        if (contact.is_limit()) {
             own[0] = contact.sign * v[contact.velocity];
             continue;
         }
@@ -575,12 +617,36 @@ bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const doubl
     return true;
 }
 
+namespace {
+
+// Along the normal, of the material of both bodies; nothing is said of a rate where others are nearer.
+Nearing edges_nearing(const Contact& contact, const Sweep& sweep) {
+    const Solid& solid = *contact.other;
+    const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(solid.joint, sweep) * -1.0;
+    const auto rate_at = [&](const Vec3& point, const Vec3& normal) {
+        return dot(normal, against.linear + cross(against.angular, point));
+    };
+    if (contact.region) {
+        const double sense = (*contact.region)[0];
+        const Spot spot = spot_of(*contact.edges, solid, sense, sweep);
+        return {gap_along(*contact.edges, solid, sense, sweep), rate_at(spot.point, spot.normal), true};
+    }
+    const EdgeLook found = cross_edges(*contact.edges, solid, sweep);
+    if (!found.touches) return {found.gap, 0.0, false, 0, true};
+    const Lines& lines = found.lines;
+    return {found.gap, rate_at(lines.p + lines.a * lines.s, lines.normal(found.sense)), true, found.piece()};
+}
+
+}  // namespace
+
 Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
-    if (contact.joint < 0) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
+    if (contact.is_limit()) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
+    if (contact.edges) return edges_nearing(contact, sweep);
     if (contact.other) {
         const Meeting meeting = met(contact, sweep);
         const Vec3 speed = motion_of(*contact.other, meeting, contact.joint, sweep).speed;
-        return {meeting.gap, dot(meeting.normal, speed), true};
+        const bool smooth = !contact.inner || meeting.face;  // a point passes edges as sharply as it comes near
+        return {meeting.gap, dot(meeting.normal, speed), smooth, contact.inner ? meeting.face : 0};
     }
     const Vec3 centre = centre_of(contact, sweep), speed = speed_of(contact, centre, sweep);
     if (!mode.terrain.hills) return {gap_of(mode, contact, sweep, q), dot(mode.terrain.basis[0], speed), true};
@@ -591,19 +657,19 @@ Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sw
 
 double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
                   const double* acceleration) {
-    if (contact.joint < 0) return contact.sign * acceleration[contact.velocity];
+    if (contact.is_limit()) return contact.sign * acceleration[contact.velocity];
     const auto whole = [&](int j) {  // the acceleration of a body, less that of gravity
         Spatial change = drift_of(j, robot, sweep);
         for (int k = outermost(robot, j); k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
         return change;
     };
     if (contact.other) {
-        const Meeting meeting = met(contact, sweep);
-        const RelativeMotion motion = motion_of(*contact.other, meeting, contact.joint, sweep);
+        const MovingSpot spot = moving_spot_of(contact, sweep);
+        const Spatial motion = velocity_of(contact.joint, sweep) + velocity_of(contact.other->joint, sweep) * -1.0;
         const Spatial against = whole(contact.joint) + whole(contact.other->joint) * -1.0;
-        const Vec3 moved = against.linear + cross(against.angular, meeting.centre) +
-                           cross(motion.velocity.angular, motion.centre_rate);
-        return dot(meeting.normal, moved) + dot(motion.normal_rate, motion.speed);
+        const Vec3 speed = motion.linear + cross(motion.angular, spot.point);
+        const Vec3 moved = against.linear + cross(against.angular, spot.point) + cross(motion.angular, spot.point_rate);
+        return dot(spot.normal, moved) + dot(spot.normal_rate, speed);
     }
     const int j = contact.joint;
     const Vec3 centre = centre_of(contact, sweep);

@@ -1,9 +1,11 @@
 // One contact mode of a robot on its ground: which rows are held, who slips, and the accelerations that follow.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "edges.hpp"
 #include "force_cones.hpp"
 #include "hills.hpp"
 #include "linear.hpp"
@@ -13,18 +15,24 @@
 
 namespace native {
 
-// A sphere (or point) of a robot that touches the ground, or a sphere that touches a solid, or a joint at its limit,
-// whose row is `sign` times a velocity.
+// A sphere (or point) of a robot that touches the ground, or what touches a solid: a sphere, a point without radius, or
+// an edge. Or a joint at its limit, whose row is `sign` times a velocity.
 struct Contact {
-    int joint = -1;  // -1: a joint at its limit
+    int joint = -1;  // -1: the world
     Vec3 centre;
     double radius = 0.0;
-    int velocity = -1;
+    int velocity = -1;  // of a limit; of others -1
     double sign = 0.0;
     int coordinate = -1;  // of a limit: its gap is sign (q - bound)
     double bound = 0.0;
-    std::optional<Solid> other;    // that the sphere touches; none: the ground
-    std::optional<Region> region;  // of that, where it is held
+    std::shared_ptr<const Solid> other;       // that it touches; none: the ground
+    std::optional<Region> region;             // of that, where it is held
+    std::optional<Vec3> inner;                // of a point without radius: from there to the centre of its body
+    std::shared_ptr<const EdgeOnEdge> edges;  // of an edge
+    double extent = 0.0;                      // of what touches, from the centre [m]
+
+    bool is_limit() const { return velocity >= 0; }
+    bool is_kinked() const;  // whether its open gap jumps, or bends sharply
 };
 
 // smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;
@@ -69,6 +77,7 @@ struct Terrain {
 // The ground under a contact, or the solid that it touches: the normal and the tangents there.
 struct Footing {
     std::array<Vec3, 3> axis;
+    Vec3 point;    // at which bodies touch
     Surface hill;  // of hills alone
 };
 
@@ -179,24 +188,32 @@ Tips outermost(const Robot& robot, const Contact& contact);
 // All velocities inwards of these, in rising order: those at which rows of a contact have numbers.
 std::vector<int> moving(const Robot& robot, Tips tips);
 
-// A sphere where it meets its solid, where joints' places are known.
+// A sphere or point where it meets its solid, where joints' places are known.
 Meeting met(const Contact& contact, const Sweep& sweep);
 
-// Distance of a sphere from the origin of the solid that it touches, where joints' places are known.
+// The region of what touches a solid, where it is.
+Region region_there(const Contact& contact, const Sweep& sweep);
+
+// Where a contact of two bodies touches, and along which normal, where joints' places are known.
+Spot spot_of(const Contact& contact, const Sweep& sweep);
+
+// Distance of the centre of a contact from the origin of the solid that it touches, where joints' places are known.
 double distance_between(const Contact& contact, const Sweep& sweep);
 
-// How far a contact is from leaving the region of its solid on a side (1, 2, 3, with a sign), where joints' places are
-// known.
+// How far a contact is from leaving the region of its solid on a side, where joints' places are known.
 double region_margin(const Contact& contact, int side, const Sweep& sweep);
 
 // Contact velocities (rows,) of the closed contacts, where the joints' velocities are known; false where hills have no
 // point nearest to one.
 bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates);
 
-// A gap and its rate; a lower bound of it without a rate, high above hills.
+// A gap and its rate; a lower bound of it without a rate, high above hills. Of two looks that are smooth the piece is
+// the same where the gap is smooth between them, too; apart: it cannot fire as it is, however low it is.
 struct Nearing {
     double gap, rate;
     bool smooth;
+    int piece = 0;
+    bool apart = false;
 };
 
 // That of a contact, where the joints' velocities are known; the gap is NaN where there is no ground.

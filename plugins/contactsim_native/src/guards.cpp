@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "hiding.hpp"
+
 namespace native {
 
 namespace {
@@ -94,6 +96,9 @@ bool Guards::of_motion() const {
 }
 
 void Arc::add(const Guard& guard, const Hosts& of) {
+    if (guard.kind == GuardKind::gap) {
+        note_shared_corners(mode, guard.contact, static_cast<int>(guards.all.size()), shared_corners);
+    }
     guards.all.push_back(guard);
     hosts.push_back(of);
 }
@@ -138,7 +143,7 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
     for (std::size_t k = 0; k < arc.guards.all.size(); ++k) {
         const Guard& guard = arc.guards.all[k];
         if (guard.kind == GuardKind::gap) {
-            values[k] = guard.sense * gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
+            values[k] = guard.sense * shown_gap(arc, static_cast<int>(k), room.scratch.sweep, x);
             if (std::isnan(values[k])) return false;
         } else if (guard.kind == GuardKind::push) {
             const Closed& closed = arc.mode.closed[guard.closed];

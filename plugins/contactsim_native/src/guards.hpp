@@ -93,6 +93,12 @@ struct Gaps {
     std::vector<Hosts> hosts;
 };
 
+// The guard of an open corner at the end of an edge, the own or the other one, of a closed contact.
+struct SharedCorner {
+    int closed, guard;
+    bool of_own;
+};
+
 // What one arc fixes.
 struct Arc {
     Robot robot;
@@ -105,6 +111,7 @@ struct Arc {
     bool limits_alone = false;                        // whether all gaps are those of limits
     double drift = 0.0, gap = 0.0, event_time = 0.0;  // tolerances
     double slip_speed = 0.0;                          // below which directions of slips are held [m/s]
+    std::vector<SharedCorner> shared_corners;
 
     void add(const Guard& guard, const Hosts& of = {});
     int record_size() const;  // numbers kept of a step: see `Course`

@@ -272,7 +272,8 @@ bool Journey::count_repeats(const LoggedEvent& event) {
 // --- arcs ----------------------------------------------------------------------------------------------------
 
 void Journey::lay_out(const WorldMode& mode) {
-    arc_.mode.closed.clear(), arc_.guards.all.clear(), arc_.hosts.clear(), contacts_.clear();
+    arc_.mode.closed.clear(), arc_.guards.all.clear(), arc_.hosts.clear(), arc_.shared_corners.clear();
+    contacts_.clear();
     bool gaps = false, on_ground = false, slips = false;
     for (int i = 0; i < static_cast<int>(mode.states.size()); ++i) {
         const ContactState& state = mode.states[i];
@@ -285,7 +286,7 @@ void Journey::lay_out(const WorldMode& mode) {
             Guard guard(GuardKind::gap);
             guard.contact = world_.contacts[i];
             arc_.add(guard, passage_.hosts[i]), contacts_.push_back(i);
-            gaps = true, on_ground = on_ground || guard.contact.joint >= 0;
+            gaps = true, on_ground = on_ground || !guard.contact.is_limit();
         }
         if (passage_.enabling[i]) {
             Guard guard(GuardKind::margin);

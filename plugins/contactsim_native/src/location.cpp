@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hiding.hpp"
 #include "voyage.hpp"
 
 namespace native {
@@ -143,7 +144,7 @@ double Voyage::guard_at(double t, int g) {
         room_.scratch.sweep.prepare(robot_);
         room_.scratch.sweep.places(robot_, x);
         room_.scratch.sweep.ground = arc_.mode.terrain.at(t);
-        return arc_.guards.all[g].sense * gap_of(arc_.mode, arc_.guards.all[g].contact, room_.scratch.sweep, x);
+        return arc_.guards.all[g].sense * shown_gap(arc_, g, room_.scratch.sweep, x);
     }
     one_.resize(ng_);
     return values_at(t, x, one_.data()) ? one_[g] : std::numeric_limits<double>::quiet_NaN();

@@ -15,10 +15,11 @@ struct Lowest {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-// Bound of |g''| between two looks; infinite where the guard is smooth at one of them alone.
+// Bound of |g''| between two looks; infinite where the guard is smooth at one of them alone, or in two pieces.
 double bend_of(const Look& a, const Look& b, const Bounds& bounds) {
-    if (a.smooth != b.smooth) return INFINITE;
-    return a.smooth ? bounds.bend : bounds.rough;
+    if (a.smooth != b.smooth || a.piece != b.piece) return INFINITE;
+    if (a.smooth) return bounds.bend;
+    return a.apart || b.apart ? INFINITE : bounds.rough;
 }
 
 // Lower bound of a guard between two looks, and where it could be so low.
@@ -71,7 +72,8 @@ Fall first_fall(const std::function<Look(double)>& look, const Look& start, cons
         const Look after = behind.back();
         if (std::isnan(before.value) || std::isnan(after.value)) return {false, false, NAN, NAN};
         if (after.value <= 0.0) return {after.value <= -bounds.error(after.t), true, before.t, after.t};
-        if (is_clear(before, after, bounds)) {
+        const bool idle = looks >= rules.looks_apart && before.apart && after.apart;
+        if (idle || is_clear(before, after, bounds)) {
             before = after;
             behind.pop_back();
             continue;

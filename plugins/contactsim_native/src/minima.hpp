@@ -6,15 +6,19 @@
 
 namespace native {
 
-// A guard and its rate at one time; not smooth: neither that nor `Bounds::bend` say anything here.
+// A guard and its rate at one time; not smooth: neither that nor `Bounds::bend` say anything here. Between two looks it
+// is smooth where both are of one piece. Apart: it cannot fire as it is, however low it is.
 struct Look {
     double t, value, rate;
     bool smooth = true;
+    int piece = 0;
+    bool apart = false;
 };
 
 // How a guard is looked at: contactsim's thresholds of the same names.
 struct Looking {
     int looks;           // at a guard that stays low; then twice the largest second derivative seen is its bound
+    int looks_apart;     // at a guard that could not fire at any of them
     double least, most;  // share of a piece within which it is cut
     double seen;         // second derivatives between looks may be this many times as large
 };

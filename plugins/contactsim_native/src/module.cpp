@@ -14,11 +14,6 @@ using namespace native;
 
 namespace {
 
-// From nine numbers, row by row.
-Mat3 mat3(const std::vector<double>& a) {
-    return {{a.at(0), a.at(3), a.at(6)}, {a.at(1), a.at(4), a.at(7)}, {a.at(2), a.at(5), a.at(8)}};
-}
-
 void add_joint(Robot& robot, int kind, int parent, int q, int v, int size, const std::vector<double>& turn,
                const std::vector<double>& place, const std::vector<double>& axis, double mass,
                const std::vector<double>& centre, const std::vector<double>& inertia) {
@@ -85,15 +80,7 @@ NB_MODULE(_native, m) {
 
     add_hills(m);
 
-    nb::class_<Solid>(m, "Solid")
-        .def(
-            "__init__",
-            [](Solid* self, int joint, const std::vector<double>& turn, const std::vector<double>& place, double radius,
-               const std::optional<std::vector<double>>& half) {
-                new (self) Solid{joint, mat3(turn), vec3(place), radius, {}};
-                if (half) self->half = vec3(*half);
-            },
-            nb::arg("joint"), nb::arg("turn"), nb::arg("place"), nb::arg("radius"), nb::arg("half").none());
+    bind_solids(m);
 
     nb::class_<Yielding>(m, "Yielding")
         .def(
@@ -138,15 +125,16 @@ NB_MODULE(_native, m) {
              })
         .def(
             "add_pair",
-            [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius, const Solid& solid,
-               const std::optional<Region>& region, int state, double friction) {
-                Contact contact = pair(joint, centre, radius, solid);
+            [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius,
+               std::shared_ptr<const Solid> solid, const Sharp* sharp, const std::optional<Region>& region, int state,
+               double friction) {
+                Contact contact = pair(joint, centre, radius, solid, sharp);
                 contact.region = region;
                 mode.closed.push_back({contact, static_cast<State>(state), friction});
                 mode.count();
             },
-            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("region").none(),
-            nb::arg("state"), nb::arg("friction"))
+            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("sharp").none(),
+            nb::arg("region").none(), nb::arg("state"), nb::arg("friction"))
         .def("add_limit",
              [](ContactMode& mode, int velocity, double sign, int coordinate, double bound) {
                  mode.closed.push_back({limit(velocity, sign, coordinate, bound), State::stick, 0.0});

@@ -138,7 +138,7 @@ class Resolution final : public Landing {
     int rows() const { return all_.rows; }
     int kept(int i) const { return 1 + tangents_[i]; }
     int width(int i) const { return rows_of(all_, all_.closed[i]) - 1; }
-    bool is_limit(int i) const { return all_.closed[i].contact.joint < 0; }
+    bool is_limit(int i) const { return all_.closed[i].contact.is_limit(); }
     double at(int row, int column) const { return delassus_[row * rows() + column]; }
 
     void sweep_at(const std::vector<double>& v) {

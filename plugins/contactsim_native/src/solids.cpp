@@ -10,9 +10,9 @@ std::array<double, 3> numbers(const Vec3& a) {
     return {a.x, a.y, a.z};
 }
 
-// The region of a point; inside of a box beyond the side that is nearest.
-Region region_of(const Vec3& half, const std::array<double, 3>& p) {
-    const std::array<double, 3> h = numbers(half);
+// The region of the centre of a sphere; inside of a box beyond the side that is nearest.
+Region region_of_sphere(const Vec3& half, const Vec3& centre) {
+    const std::array<double, 3> p = numbers(centre), h = numbers(half);
     Region found{};
     int nearest = 0;
     bool outside = false;
@@ -36,11 +36,50 @@ int face_of(const Region& region) {
     return face;
 }
 
-Mat3 axes_of(const Solid& solid, const Sweep& sweep) {
-    return solid.joint < 0 ? solid.turn : sweep.turn[solid.joint] * solid.turn;
+Vec3 within(const Solid& solid, const Vec3& point, const Sweep& sweep) {
+    return axes_of(solid, sweep).transposed() * (point - place_of(solid, sweep));
+}
+
+// The region of a point in axes of the solid; `inner` of one without radius.
+Region region_there(const Solid& solid, const Vec3& p, const std::optional<Vec3>& inner) {
+    if (!solid.half) return region_of(*solid.hull, solid.rules, p, inner ? &*inner : nullptr);
+    return inner ? region_of_point(*solid.half, solid.rules, p, *inner) : region_of_sphere(*solid.half, p);
+}
+
+// Fills in where the point p in axes of a box meets it, but for what the distance from an edge or corner gives.
+void meet_box(const Vec3& half, const Vec3& p, Meeting& found) {
+    const std::array<double, 3> at = numbers(p), h = numbers(half);
+    const int face = face_of(found.beyond);
+    std::array<double, 3> along{};
+    if (face >= 0) {
+        along[face] = found.beyond[face];
+        found.face = found.beyond[face] > 0 ? 4 + face : 1 + face, found.offset = {};
+        found.gap = found.beyond[face] * at[face] - h[face];
+        found.normal = found.turn * Vec3{along[0], along[1], along[2]};
+        return;
+    }
+    for (int k = 0; k < 3; ++k) along[k] = found.beyond[k] ? at[k] - found.beyond[k] * h[k] : 0.0;
+    found.offset = {along[0], along[1], along[2]};
+}
+
+// The same of a hull.
+void meet_hull(const Polyhedron& hull, const Region& region, const Vec3& p, Meeting& found) {
+    const int k = region[1];
+    if (region[0] != FACE) {
+        found.offset = offset_of(hull, region, p);
+        if (region[0] == EDGE) found.along = hull.directions[k];
+        return;
+    }
+    found.face = 1 + k, found.offset = {};
+    found.gap = dot(hull.normals[k], p) - hull.offsets[k];
+    found.normal = found.turn * hull.normals[k];
 }
 
 }  // namespace
+
+Mat3 axes_of(const Solid& solid, const Sweep& sweep) {
+    return solid.joint < 0 ? solid.turn : sweep.turn[solid.joint] * solid.turn;
+}
 
 Vec3 place_of(const Solid& solid, const Sweep& sweep) {
     if (solid.joint < 0) return solid.place - sweep.origin;
@@ -48,31 +87,34 @@ Vec3 place_of(const Solid& solid, const Sweep& sweep) {
 }
 
 double Solid::curvature(double of_sphere) const {
-    return 1.0 / (half ? of_sphere : radius + of_sphere);
+    if (is_round()) return 1.0 / (radius + of_sphere);
+    return of_sphere > 0.0 ? 1.0 / of_sphere : 0.0;
 }
 
-Meeting meet(const Solid& solid, const std::optional<Region>& held, const Vec3& centre, double radius,
-             const Sweep& sweep) {
+Region region_of(const Solid& solid, const Ball& ball, const Sweep& sweep) {
+    if (solid.is_round()) return {};
+    std::optional<Vec3> inner;
+    if (ball.inner) inner = within(solid, *ball.inner, sweep);
+    return region_there(solid, within(solid, ball.centre, sweep), inner);
+}
+
+Meeting meet(const Solid& solid, const std::optional<Region>& held, const Ball& ball, const Sweep& sweep) {
     const Mat3 turn = axes_of(solid, sweep);
-    const Vec3 p = turn.transposed() * (centre - place_of(solid, sweep));
-    Meeting found{0.0, centre, {}, turn, p, {1, 1, 1}};
-    if (solid.half) {
-        const std::array<double, 3> at = numbers(p), h = numbers(*solid.half);
-        found.beyond = held ? *held : region_of(*solid.half, at);
-        const int face = face_of(found.beyond);
-        std::array<double, 3> along{};
-        if (face >= 0) {
-            along[face] = found.beyond[face];
-            found.gap = found.beyond[face] * at[face] - h[face] - radius;
-            found.offset = {};
-            found.normal = turn * Vec3{along[0], along[1], along[2]};
-            return found;
+    const Vec3 p = turn.transposed() * (ball.centre - place_of(solid, sweep));
+    Meeting found{0.0, ball.centre, {}, turn, p, {1, 1, 1}, {}, 0};
+    if (!solid.is_round()) {
+        const Region region = held ? *held : region_of(solid, ball, sweep);
+        if (solid.half) {
+            found.beyond = region;
+            meet_box(*solid.half, p, found);
+        } else {
+            meet_hull(*solid.hull, region, p, found);
         }
-        for (int k = 0; k < 3; ++k) along[k] = found.beyond[k] ? at[k] - found.beyond[k] * h[k] : 0.0;
-        found.offset = {along[0], along[1], along[2]};
+        found.gap -= ball.radius;
+        if (found.face) return found;
     }
     const double length = std::sqrt(dot(found.offset, found.offset));
-    found.gap = length - solid.radius - radius;
+    found.gap = length - solid.radius - ball.radius;
     found.normal = turn * (found.offset * (1.0 / length));
     return found;
 }
@@ -82,8 +124,9 @@ Vec3 Meeting::turned(const Vec3& moved) const {
     if (length == 0.0) return {};
     Vec3 own = turn.transposed() * moved;
     own = {beyond[0] ? own.x : 0.0, beyond[1] ? own.y : 0.0, beyond[2] ? own.z : 0.0};
-    const Vec3 along = turn * own;
-    return (along - normal * dot(normal, along)) * (1.0 / length);
+    own = own - along * dot(along, own);
+    const Vec3 moves = turn * own;
+    return (moves - normal * dot(normal, moves)) * (1.0 / length);
 }
 
 Vec3 Meeting::bent(const Vec3& moved, const Vec3& rate) const {
@@ -94,12 +137,13 @@ Vec3 Meeting::bent(const Vec3& moved, const Vec3& rate) const {
     return sum * (-1.0 / length);
 }
 
-double margin(const Solid& solid, const Region& held, int side, const Vec3& centre, const Sweep& sweep) {
+double margin(const Solid& solid, const Region& held, int side, const Ball& ball, const Sweep& sweep) {
+    const double rim = ball.inner ? solid.rules.rim : 0.0;
+    const Vec3 centre = within(solid, ball.centre, sweep);
+    if (!solid.half) return margin_of(*solid.hull, held, side, centre) + rim;
     const int axis = std::abs(side) - 1;
-    const Mat3 turn = axes_of(solid, sweep);
-    const double p = numbers(turn.transposed() * (centre - place_of(solid, sweep)))[axis];
-    const double beyond = (side > 0 ? p : -p) - numbers(*solid.half)[axis];
-    return held[axis] ? beyond : -beyond;
+    const double p = numbers(centre)[axis], beyond = (side > 0 ? p : -p) - numbers(*solid.half)[axis];
+    return (held[axis] ? beyond : -beyond) + rim;
 }
 
 RelativeMotion motion_of(const Solid& solid, const Meeting& meeting, int joint, const Sweep& sweep) {

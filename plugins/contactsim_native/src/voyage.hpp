@@ -29,8 +29,8 @@ struct Crossing {
     double before, after, level;
 };
 
-// What a step shows of its guards: none fires, some fall, its interpolant does not tell whether one is below zero at the
-// bottom of a dip, or contactsim's Watch has to look.
+// What a step shows of its guards: none fires, some fall, its interpolant does not tell whether one is below zero at
+// the bottom of a dip, or contactsim's Watch has to look.
 enum class Shown { clear, falls, bottom, unknown };
 
 class Voyage {
@@ -50,7 +50,7 @@ class Voyage {
           chart_(*this) {
         std::copy(course.base, course.base + size_, base_.begin());
         step_.start.resize(size_), step_.end.resize(size_), step_.y.resize(n_), step_.guards.resize(ng_);
-        step_.parts.resize(Dop853::PARTS * n_);
+        step_.parts.resize(Dop853::PARTS * n_), loose_.assign(ng_, 0);
         for (const Closed& closed : arc.mode.closed) {
             free_ = free_ || slips_freely(closed);
             begins_ = begins_ || closed.state == State::slip_begins;
@@ -72,7 +72,9 @@ class Voyage {
     GuardRoom room_;
     std::vector<double> point_, samples_, times_;
     std::vector<char> certain_;                 // which guards cannot dip unseen
+    std::vector<char> loose_;                   // see `find_loose`
     std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
+    Sway sway_;                                 // of the bodies in it
     std::vector<double> one_;
     std::vector<Crossing> falls_;
     double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
@@ -240,8 +242,16 @@ class Voyage {
     // The first time between a node and the one before at which a guard is least and not positive.
     bool dip_between(int g, int node, double& time);
 
-    // Bounds of |g'|, |g''| and of the error of the interpolant, of each gap.
+    // Edges that do not touch as features, but nearly so: bounds say little of them, and they are watched by samples.
+    void find_loose();
+
+    // Places of the joints where the step starts, into the room.
+    void place_at_start();
+
+    // Bounds of |g'|, |g''| and of the error of the interpolant, of each gap; of edges across each other |g''| is asked
+    // one by one.
     void bounds_of_gaps();
+    double bend_of(int g);
 
     bool is_bounded(int g) const;  // whether it is known how fast a guard can change
 

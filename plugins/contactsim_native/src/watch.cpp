@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "hiding.hpp"
 #include "voyage.hpp"
 
 namespace native {
@@ -35,6 +36,7 @@ bool Voyage::see() {
     if (!ng_) return true;
     if (follows_ && !values_at(step_.t0, step_.start.data(), course_.values)) return false;
     certain_.assign(ng_, 0);
+    find_loose();
     for (int g = 0; g < ng_; ++g) {
         const bool risen = course_.highest[g] - course_.floor[g] > rules_.at_once * course_.rounding[g];
         certain_[g] = is_bounded(g) && risen;
@@ -186,7 +188,8 @@ bool Voyage::is_shown(int g) const {
 }
 
 bool Voyage::is_smooth(int g) const {
-    return arc_.guards.all[g].kind != GuardKind::forces;
+    const Guard& guard = arc_.guards.all[g];
+    return guard.kind != GuardKind::forces && !(guard.kind == GuardKind::gap && guard.contact.is_kinked());
 }
 
 double Voyage::largest_sample(int g) const {
@@ -248,20 +251,18 @@ void Voyage::bounds_of_gaps() {
         missed[k] = step_.miss * (course_.path_atol + course_.path_rtol * (std::abs(step_.y[k]) + moved[k]));
         moved[nv + k] += std::abs(step_.start[robot_.nq + k]);
     }
-    Sway sway, errors;
+    Sway& sway = sway_;
+    Sway errors;
     sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
     errors.along(*arc_.reach, step_.start.data(), missed.data(), still.data(), 0.0);
     speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
-    const auto turns = [](const Guard& guard) { return guard.contact.other && guard.contact.other->half; };
-    if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) {
-        room_.scratch.sweep.prepare(robot_);
-        room_.scratch.sweep.places(robot_, step_.start.data());
-    }
+    const auto turns = [](const Guard& guard) { return guard.contact.other && !guard.contact.other->is_round(); };
+    if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) place_at_start();
     for (int g = 0; g < ng_; ++g) {
         const Guard& guard = arc_.guards.all[g];
         if (guard.kind != GuardKind::gap) continue;
         const auto& [own, other] = arc_.hosts[g];
-        if (guard.contact.joint < 0) {
+        if (guard.contact.is_limit()) {
             const int v = guard.contact.velocity;
             speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
         } else if (const auto& solid = guard.contact.other) {
@@ -270,8 +271,9 @@ void Voyage::bounds_of_gaps() {
             speed_[g] = sway.speed_of(own) + sway.speed_of(other);
             bend_[g] = sway.acceleration_of(own) + sway.acceleration_of(other);
             error_[g] = errors.speed_of(own) + errors.speed_of(other);
-            if (solid->half) {
-                const double far = distance_between(guard.contact, room_.scratch.sweep) + duration * speed_[g];
+            if (!solid->is_round()) {
+                const double far =
+                    distance_between(guard.contact, room_.scratch.sweep) + guard.contact.extent + duration * speed_[g];
                 const double spin = sway.spin[other.joint];
                 speed_[g] += spin * far;
                 bend_[g] += (sway.twist[other.joint] + spin * spin) * far + 2.0 * spin * speed_[g];
@@ -289,13 +291,45 @@ void Voyage::bounds_of_gaps() {
 }
 
 bool Voyage::is_bounded(int g) const {
-    return arc_.reach && arc_.guards.all[g].kind == GuardKind::gap;
+    return arc_.reach && arc_.guards.all[g].kind == GuardKind::gap && !loose_[g];
+}
+
+void Voyage::find_loose() {
+    loose_.assign(ng_, 0);
+    bool placed = false;
+    for (int g = 0; g < ng_; ++g) {
+        const Contact& contact = arc_.guards.all[g].contact;
+        if (!contact.edges) continue;
+        const SharpRules& rules = contact.other->rules;
+        const double close = rules.loose * contact.edges->lever;
+        if (!(course_.values[g] < close + rules.off)) continue;
+        if (!placed) place_at_start();
+        placed = true;
+        const EdgeLook seen = cross_edges(*contact.edges, *contact.other, room_.scratch.sweep);
+        loose_[g] = !seen.touches && seen.gap < close;
+    }
+}
+
+void Voyage::place_at_start() {
+    room_.scratch.sweep.prepare(robot_);
+    room_.scratch.sweep.places(robot_, step_.start.data());
+}
+
+double Voyage::bend_of(int g) {
+    const Contact& contact = arc_.guards.all[g].contact;
+    if (!contact.edges) return bend_[g];
+    place_at_start();
+    const Hosts& hosts = arc_.hosts[g];
+    const double spin = sway_.spin[hosts.own.joint] + sway_.spin[hosts.other.joint];
+    const double sine = cross_edges(*contact.edges, *contact.other, room_.scratch.sweep).sine;
+    return bend_[g] + edge_bend(contact.other->rules, sine, speed_[g], spin, step_.t1 - step_.t0);
 }
 
 double Voyage::distance_of(int g, double gap) const {
     const Contact& contact = arc_.guards.all[g].contact;
+    if (contact.is_kinked()) return gap > contact.other->rules.off ? gap - contact.other->rules.off : gap;
     const auto& hills = arc_.mode.terrain.hills;
-    return hills && contact.joint >= 0 && !contact.other ? hills->at_least(gap, contact.radius) : gap;
+    return hills && !contact.is_limit() && !contact.other ? hills->at_least(gap, contact.radius) : gap;
 }
 
 bool Voyage::is_suspect(int g) const {
@@ -340,7 +374,6 @@ Shown Voyage::first(int g, double until, Crossing& hit) {
 Shown Voyage::search(int g, double start, double until, Crossing& hit) {
     const double end = std::min(until, step_.t1);
     if (start >= end) return Shown::clear;
-    const Contact& contact = arc_.guards.all[g].contact;
     const double sense = arc_.guards.all[g].sense;
     const auto missed = [&](double t) {
         const double share = (t - step_.t0) / (step_.t1 - step_.t0), arch = 4.0 * share * (1.0 - share);
@@ -351,11 +384,11 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
         Sweep& sweep = room_.scratch.sweep;
         sweep.motions(robot_, x, x + robot_.nq);
         sweep.ground = arc_.mode.terrain.at(t);
-        const Nearing seen = nearing(arc_.mode, contact, sweep, x, x + robot_.nq);
-        return Look{t, sense * seen.gap, sense * seen.rate, seen.smooth};
+        const Nearing seen = shown_nearing(arc_, g, sweep, x, x + robot_.nq);
+        return Look{t, sense * seen.gap, sense * seen.rate, seen.smooth, seen.piece, seen.apart};
     };
     const double least = std::max(rules_.shallow * arc_.gap, course_.rounding[g]);
-    const Bounds bounds{speed_[g], bend_[g], missed, least};
+    const Bounds bounds{speed_[g], bend_of(g), missed, least};
     const Fall fall = first_fall(look, look(start), look(end), bounds, rules_.looking);
     hit = {g, fall.before, fall.after, 0.0};
     if (!fall.decided) return std::isnan(fall.after) ? Shown::unknown : Shown::bottom;

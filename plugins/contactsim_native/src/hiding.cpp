@@ -1,0 +1,113 @@
+#include "hiding.hpp"
+
+#include <algorithm>
+
+namespace native {
+
+namespace {
+
+double largest(const Vec3& a) {
+    return std::max({std::abs(a.x), std::abs(a.y), std::abs(a.z)});
+}
+
+double length(const Vec3& a) {
+    return std::sqrt(dot(a, a));
+}
+
+// Whether a point of a joint lies at an end of an edge of a solid that is fixed to it.
+bool is_at_end(const Vec3& point, const Solid& solid, int edge) {
+    const Polyhedron& hull = *solid.hull;
+    const auto lies_at = [&](int vertex) {
+        return largest(point - solid.place - solid.turn * hull.vertices[vertex]) < solid.rules.on_solid;
+    };
+    return lies_at(hull.edges[edge][0]) || lies_at(hull.edges[edge][1]);
+}
+
+bool are_of_same_bodies(const Contact& a, const Contact& b) {
+    const int one = a.joint, two = a.other->joint, first = b.joint, second = b.other->joint;
+    return (one == first && two == second) || (one == second && two == first);
+}
+
+// Where and along which normal a contact touches, from the body of the lower joint to the other one.
+Spot directed_spot_of(const Contact& contact, const Sweep& sweep) {
+    const Spot spot = spot_of(contact, sweep);
+    return {spot.point, contact.joint < contact.other->joint ? spot.normal : -spot.normal};
+}
+
+// Corners that pass an edge on which one of their own edges lies.
+bool passes_edge(const Arc& arc, int guard, const Sweep& sweep) {
+    for (const SharedCorner& shared : arc.shared_corners) {
+        if (shared.guard != guard) continue;
+        const Contact &corner = arc.guards.all[guard].contact, &closed = arc.mode.closed[shared.closed].contact;
+        const Vec3 point = corner.joint < 0 ? corner.centre - sweep.origin
+                                            : sweep.place[corner.joint] + sweep.turn[corner.joint] * corner.centre;
+        const EdgeOnEdge& edges = *closed.edges;
+        const double apart = shared.of_own ? distance_from_edge(*closed.other, edges.other, point, sweep)
+                                           : distance_from_edge(*edges.solid, edges.own, point, sweep);
+        if (apart <= closed.other->rules.near_edge) return true;
+    }
+    return false;
+}
+
+// Contacts of the same bodies at one point along one normal.
+bool is_taken_over(const Arc& arc, const Contact& contact, const Sweep& sweep) {
+    const SharpRules& rules = contact.other->rules;
+    std::optional<Spot> own;
+    for (const Closed& closed : arc.mode.closed) {
+        const Contact& held = closed.contact;
+        if (!held.other || !held.is_kinked() || !are_of_same_bodies(held, contact)) continue;
+        if (!own) own = directed_spot_of(contact, sweep);
+        const Spot there = directed_spot_of(held, sweep);
+        if (length(own->point - there.point) <= rules.one_point &&
+            length(own->normal - there.normal) <= rules.one_normal) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+void note_shared_corners(const ContactMode& mode, const Contact& contact, int guard, std::vector<SharedCorner>& found) {
+    if (!contact.inner) return;
+    for (std::size_t k = 0; k < mode.closed.size(); ++k) {
+        const Contact& closed = mode.closed[k].contact;
+        if (!closed.edges) continue;
+        const EdgeOnEdge& edges = *closed.edges;
+        const int number = static_cast<int>(k);
+        if (contact.joint == edges.solid->joint && contact.other == closed.other &&
+            is_at_end(contact.centre, *edges.solid, edges.own)) {
+            found.push_back({number, guard, true});
+        }
+        if (contact.joint == closed.other->joint && contact.other == edges.solid &&
+            is_at_end(contact.centre, *closed.other, edges.other)) {
+            found.push_back({number, guard, false});
+        }
+    }
+}
+
+bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
+    const Contact& contact = arc.guards.all[guard].contact;
+    if (!contact.is_kinked()) return false;
+    if (contact.inner && passes_edge(arc, guard, sweep)) return true;
+    return gap < contact.other->rules.off && is_taken_over(arc, contact, sweep);
+}
+
+double hidden_gap(const Contact& contact, double gap) {
+    return std::max(gap, 0.0) + contact.other->rules.off;
+}
+
+double shown_gap(const Arc& arc, int guard, const Sweep& sweep, const double* q) {
+    const Contact& contact = arc.guards.all[guard].contact;
+    const double gap = gap_of(arc.mode, contact, sweep, q);
+    return is_hidden(arc, guard, gap, sweep) ? hidden_gap(contact, gap) : gap;
+}
+
+Nearing shown_nearing(const Arc& arc, int guard, const Sweep& sweep, const double* q, const double* v) {
+    const Contact& contact = arc.guards.all[guard].contact;
+    const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
+    if (!is_hidden(arc, guard, seen.gap, sweep)) return seen;
+    return {hidden_gap(contact, seen.gap), 0.0, false, 0, true};
+}
+
+}  // namespace native

@@ -1,0 +1,216 @@
+"""Sharp corners and edges of boxes and hulls in C++ against those in Python, and against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+from contactsim.contact.modes import ContactState, SystemMode
+from contactsim.contact_dynamics.rigid_flow import RigidFlow
+from contactsim.contact_dynamics.world import World
+from contactsim.multibody.kinematics.bound_world import BoundWorld
+
+from .compared_events import compared
+from .test_pairs import CLOSED_FORM, FIELD, MATRIX, RUN, TIGHT, TIME, flows, off, random_state
+
+pytest.importorskip("contactsim_native")
+
+CLOSE = 1e-4  # m, of contacts that are closed in a mode
+FAR = 0.02  # m, beyond which a gap may be any lower bound
+Array = np.ndarray
+LEGS = """<robot name="legs"><link name="trunk"><inertial><mass value="2"/>{inertia}</inertial></link>{legs}</robot>"""
+LEG = """<link name="leg{k}"><collision><origin xyz="0 0 -0.15" rpy="0.3 {k} 0"/><geometry><box size="0.05 0.06 0.2"/>
+</geometry></collision><inertial><origin xyz="0 0 -0.1"/><mass value="0.5"/>{inertia}</inertial></link><joint
+name="hip{k}" type="continuous"><parent link="trunk"/><child link="leg{k}"/><origin xyz="{x} 0 0"/><axis xyz="0.1 1 0"/>
+</joint>"""
+INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
+CORNERS = (0.08 * np.random.default_rng(7).normal(size=(9, 3))).tolist()
+
+
+def box(*sides: float, root: str = "free_flyer") -> cs.Robot:
+    """A box of half a kilogram."""
+    return cs.Robot.box(0.5, sides, friction=0.4, root=root)
+
+
+def hull() -> cs.Robot:
+    """A hull of nine points."""
+    return cs.Robot.hull(0.5, CORNERS, friction=0.4)
+
+
+def beside_a_wall(other: cs.Robot) -> cs.Robot:
+    """A body, and a box of the world that stands askew."""
+    turned = pin.SE3(pin.rpy.rpyToMatrix(0.2, -0.1, 0.4), np.array([0.1, 0.2, 2.0]))
+    return cs.Robot.merge([box(0.3, 0.2, 0.1, root="fixed"), other], ["a", "b"], placements=[turned, None])
+
+
+def legged() -> cs.Robot:
+    """A trunk with two legs that are boxes, and a body beside it."""
+    legs = "".join(LEG.format(k=k, x=0.2 * k, inertia=INERTIA) for k in (0, 1))
+    robot = cs.Robot.from_urdf(LEGS.format(inertia=INERTIA, legs=legs), "free_flyer", contacts=[])
+    return cs.Robot.merge([robot, hull()], ["a", "b"])
+
+
+WORLDS = {
+    "box on box": lambda: cs.Robot.merge([box(0.3, 0.2, 0.1), box(0.1, 0.1, 0.1)], ["a", "b"]),
+    "hull on box": lambda: cs.Robot.merge([box(0.3, 0.2, 0.1), hull()], ["a", "b"]),
+    "hull on hull": lambda: cs.Robot.merge([hull(), hull()], ["a", "b"]),
+    "box on a wall": lambda: beside_a_wall(box(0.1, 0.1, 0.1)),
+    "hull on a wall": lambda: beside_a_wall(hull()),
+    "hull on legs": legged,
+    "ball on hull": lambda: cs.Robot.merge([hull(), cs.Robot.sphere(0.5, 0.05, friction=0.4)], ["a", "b"]),
+}
+
+
+def pairs_of(mechanism: object) -> np.ndarray:
+    """The numbers of the contacts between bodies."""
+    assert isinstance(mechanism, BoundWorld)
+    return np.arange(mechanism._first, mechanism._behind)
+
+
+def touching(rng: np.random.Generator, world: World, start: Array) -> Array:
+    """A configuration in which the last body touches the others, turned and placed at random far above the ground."""
+    mechanism, pairs = world.mechanism, pairs_of(world.mechanism)
+    step = 0.5 * rng.normal(size=world.nv)
+    q = mechanism.space.integrate(start, step)
+    place = slice(len(q) - 7, len(q) - 4)
+    way = rng.normal(size=3)
+    q[:3] = q[:3] * (len(q) == 7) + (0.0, 0.0, 2.0)
+    middle = np.array([0.1, 0.2, 2.0]) if len(q) == 7 else q[:3].copy()
+    near, far = 0.0, 0.8
+    alone = len(pairs) == 1  # whose gap is the distance
+    for _ in range(36):
+        half = 0.5 * (near + far)
+        q[place] = middle + half * way / np.linalg.norm(way)
+        apart = mechanism.gaps(0.0, q)[pairs[0]] > 0.0 if alone else not mechanism.overlaps(0.0, q)
+        near, far = (near, half) if apart else (half, far)
+    q[place] = middle + far * way / np.linalg.norm(way)
+    return q if mechanism.gaps(0.0, q)[pairs].min() < CLOSE else np.zeros(0)
+
+
+def closed_in(rng: np.random.Generator, world: World, q: Array) -> SystemMode:
+    """The mode in which the first one or two contacts between bodies that are close stick or slip."""
+    states = [ContactState() for _ in world.mechanism.dims]
+    pairs = pairs_of(world.mechanism)
+    close = pairs[world.mechanism.gaps(0.0, q)[pairs] < CLOSE].tolist()
+    for i in close[: 1 + int(rng.integers(2))]:
+        states[i] = random_state(rng, world.widths[i], world.mechanism.region(q, i))
+    return SystemMode(tuple(states))
+
+
+def compare_guards(one: RigidFlow, other: RigidFlow, x: Array) -> None:
+    """Guards of what is near, and looks at all gaps: their pieces and rates, and what is apart or hidden."""
+    assert one._watch is not None and one.guard_names == other.guard_names
+    found, expected = one.guards(0.0, x), other.guards(0.0, x)
+    near = expected < FAR
+    assert off(found[near], expected[near]) < FIELD
+    assert (found[~near] > 0.5 * FAR).all()
+    gaps = one.table.gaps
+    mine, known = (flow.guard_motions(0.0, x, gaps) for flow in (one, other))
+    smooth = np.array([piece is not None for piece in known.pieces])
+    assert off(mine.values, known.values) < FIELD
+    assert [piece is not None for piece in mine.pieces] == smooth.tolist()
+    assert mine.apart.tolist() == known.apart.tolist()
+    assert off(mine.rates[smooth], known.rates[smooth]) < FIELD
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_motion_and_guards_of_touching_bodies_are_those_of_python(name: str) -> None:
+    """Wherever they touch: at corners, edges and faces of both."""
+    system, rng, kinds = cs.ContactSystem(WORLDS[name]()), np.random.default_rng(3), list[bool]()
+    world = system.on_engine("python").world
+    known = world.mechanism.plain_robot
+    assert known is not None and all(contact is not None for contact in known.contacts)
+    for _ in range(60):
+        q = touching(rng, world, np.array(system.robot.nominal))
+        if not len(q):
+            continue
+        mode, x = closed_in(rng, world, q), np.concatenate([q, rng.normal(size=world.nv)])
+        found = flows(system, mode, x)
+        if found is None:
+            continue
+        one, other = found
+        compiled, python = (flow.motion(0.0, x) for flow in found)
+        assert compiled.others is not None  # that is what the engine says, and Python does not
+        assert off(compiled.acceleration, python.acceleration) < FIELD
+        assert off(compiled.forces, python.forces) < FIELD
+        assert off(one.arc.compiled.slips(0.0, x), python.rates) < FIELD  # type: ignore[union-attr]
+        compare_guards(one, other, x)
+        kinds += [known.contacts[i].edges is not None for i in mode.closed]  # type: ignore[union-attr]
+    assert kinds.count(False) > 5 and (kinds.count(True) > 5 or name == "ball on hull")
+
+
+def thrown(seed: int, count: int = 3) -> tuple[cs.ContactSystem, cs.State]:
+    """Boxes and hulls that are thrown at each other above the ground, and bounce."""
+    rng = np.random.default_rng([seed, 5])
+    bodies = [
+        cs.Robot.hull(0.5, CORNERS, friction=0.3, restitution=0.5)
+        if rng.integers(2)
+        else cs.Robot.box(0.5, tuple(rng.uniform(0.08, 0.2, 3).tolist()), friction=0.3, restitution=0.5)
+        for _ in range(count)
+    ]
+    names, start = [f"body{k}" for k in range(count)], {}
+    for k, name in enumerate(names):
+        place = np.array([0.4 * (k - 1), *rng.uniform([-0.02, 0.98], [0.02, 1.02])])
+        turned = pin.SE3(pin.exp3(rng.normal(size=3)), place)
+        speed = turned.rotation.T @ np.array([-2.0 * (k - 1), 0.0, 0.0])
+        start[name] = pin.SE3ToXYZQUAT(turned), np.r_[speed, rng.normal(size=3)]
+    world = cs.Robot.merge(bodies, names)
+    return cs.ContactSystem(world), cs.State(*world.pack(start))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_runs_of_thrown_bodies_are_those_of_python(seed: int) -> None:
+    """Event by event, and in their states."""
+    system, state = thrown(seed)
+    one, other = (
+        cs.simulate(system, state, (0.0, 0.3), engine=engine, tolerances=TIGHT) for engine in ("native", "python")
+    )
+    assert one.status is other.status is cs.Status.FINISHED
+    assert len(one.events) > 0
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert max(abs(a.time - b.time) for a, b in zip(one.all_events, other.all_events, strict=True)) < TIME
+    assert off(one.final_x, other.final_x) < RUN
+
+
+def test_each_event_of_thrown_bodies_is_resolved_as_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one call; derivatives of those of edges are Python's, of the others they are the same."""
+    counts = compared(monkeypatch)
+    for seed in range(12):
+        system, state = thrown(seed)
+        cs.linearize(cs.simulate(system, state, (0.0, 0.25), engine="native")).matrix()
+    assert counts.asked > 50 and counts.answered > 0.9 * counts.asked
+    assert 0 < counts.known < counts.differentiated
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_derivatives_of_runs_of_thrown_bodies_are_those_of_python(seed: int) -> None:
+    """Through impacts of corners and of edges."""
+    system, state = thrown(seed)
+    runs = [cs.simulate(system, state, (0.0, 0.25), engine=engine) for engine in ("native", "python")]
+    one, other = (cs.linearize(run).matrix() for run in runs)
+    assert off(one, other) < MATRIX
+
+
+def test_boxes_whose_edges_cross_part_in_closed_form() -> None:
+    """One box falls with an edge along y onto an edge along x of another: heights of both are half their diagonals."""
+    boxes = [cs.Robot.box(1.0, (0.2, 0.2, 0.2), friction=0.0, restitution=0.5)] * 2
+    world = cs.Robot.merge(boxes, ["lower", "upper"])
+    corner, height, speed = 0.1 * np.sqrt(2.0), 1.0, 2.0
+    turns = {"lower": pin.exp3(np.array([np.pi / 4, 0.0, 0.0])), "upper": pin.exp3(np.array([0.0, np.pi / 4, 0.0]))}
+    start = {}
+    for name, place, down in (("lower", 2.0, 0.0), ("upper", 2.0 + 2.0 * corner + height, -speed)):
+        placed = pin.SE3(turns[name], np.array([0.0, 0.0, place]))
+        start[name] = pin.SE3ToXYZQUAT(placed), np.r_[turns[name].T @ np.array([0.0, 0.0, down]), np.zeros(3)]
+    system = cs.ContactSystem(world)
+    run = cs.simulate(system, cs.State(*world.pack(start)), (0.0, 0.55), engine="native", tolerances=TIGHT)
+    assert [sorted(kind for kind, _ in event.fired) for event in run.all_events] == [["gap"]]
+    ((_, number),) = run.events[0].fired
+    assert "edge" in system.mechanism.all_names[number]
+    assert abs(run.events[0].time - height / speed) < CLOSED_FORM
+    # Equal masses that meet at the speed u part at e u: the mean speed -u / 2 goes on, and gravity acts on both alike.
+    late = 0.55 - height / speed
+    mean, apart = 2.0 + corner + 0.5 * height - 0.5 * speed * 0.55 - 0.5 * 9.81 * 0.55**2, 0.5 * speed * late
+    assert abs(run.final.q[2] - (mean - corner - 0.5 * apart)) < CLOSED_FORM
+    assert abs(run.final.q[9] - (mean + corner + 0.5 * apart)) < CLOSED_FORM
