@@ -415,6 +415,13 @@ class CompiledArc(ABC):
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
         """The motion at a state, under what drives it; None where rows depend on each other."""
 
+    def near(self, t: float, x: Array, distance: float) -> Array | None:
+        """Contacts (k,), rising, whose gaps are at most that [m]; of a robot all of whose contacts are known.
+
+        None of an engine that does not tell them.
+        """
+        return None
+
     def slips(self, t: float, x: Array) -> Array | None:
         """Contact velocities (m,) of the closed contacts; None where hills have no point nearest to one.
 

@@ -202,10 +202,11 @@ class RigidFlow(ContactFlow):
         return self._watch if self.arc.mechanism.autonomous else None
 
     def _kept_watch(self) -> CompiledWatch | None:
-        if self.arc.compiled is None or self.clearance < math.inf:
+        if self.arc.compiled is None:
             return None
         begun = [tuple(direction.tolist()) for direction in self.arc.incipient.values()]
-        key, known = (self._sense, self._jam_window, *begun), self.arc.pattern.watches
+        watched = self._watched.tobytes() if self.clearance < math.inf else None
+        key, known = (self._sense, self._jam_window, watched, *begun), self.arc.pattern.watches
         if key not in known:
             if len(known) >= WATCHES:
                 known.clear()
@@ -390,10 +391,19 @@ class RigidFlow(ContactFlow):
 
     def _watching(self, t: float, x: Array, clearance: float) -> RigidFlow:
         """With the gaps of all contacts that are within that, or the usual, distance [m]."""
-        mechanism, q = self.arc.mechanism, self.arc.world.q(x)
-        clearance = max(clearance, mechanism.vicinity)
-        near = self._left_out(mechanism.near(t, q, clearance))
-        return self._joined_by(t, x, near[mechanism.gaps_of(t, q, near) <= clearance]).changed(clearance=clearance)
+        clearance = max(clearance, self.arc.mechanism.vicinity)
+        return self._joined_by(t, x, self._left_out(self._near(t, x, clearance))).changed(clearance=clearance)
+
+    def _near(self, t: float, x: Array, distance: float) -> Array:
+        """Contacts (k,), rising, whose gaps are at most that [m]."""
+        mechanism, compiled, plain = self.arc.mechanism, self.arc.compiled, self.arc.mechanism.plain_robot
+        if compiled is not None and plain is not None and plain.knows_all:
+            found = compiled.near(t, x, distance)
+            if found is not None:
+                return found
+        q = self.arc.world.q(x)
+        near = mechanism.near(t, q, distance)
+        return near[mechanism.gaps_of(t, q, near) <= distance]
 
     def _meeting(self, path: Path, contacts: Array, ways: Array) -> RigidFlow:
         """With the gaps of those that are no farther from closing than they fall at most."""
@@ -411,7 +421,7 @@ class RigidFlow(ContactFlow):
 
     def _joined_by(self, t: float, x: Array, contacts: Array) -> RigidFlow:
         """With the gaps of some contacts (k,) that were left out."""
-        flow = self.changed(_watched=np.union1d(self._watched, contacts))
+        flow = self.changed(_watched=np.union1d(self._watched, contacts), _compiled_watch=None)
         flow._lay_out(guards_of(self.arc, flow._watched))
         if self.guard_rounding is not None:
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
@@ -780,7 +790,7 @@ def _watches_all(arc: RigidArc) -> bool:
     known = arc.mechanism.plain_robot
     if known is None or arc.compiled is None or len(known.contacts) > WATCHED:
         return False
-    return all(contact is not None for contact in known.contacts)
+    return all(contact is not None and contact.edges is None for contact in known.contacts)
 
 
 def flow_of(arc: RigidArc) -> RigidFlow:

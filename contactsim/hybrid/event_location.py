@@ -162,10 +162,11 @@ class Watch:
         """Tell a compiled engine where the guards are."""
         course.values, course.highest = np.array(self.values), np.array(self._highest)
         course.floor, course.rounding, course.band = self._floor, self.rounding, self.band
+        course.clearance, course.way = self._flow.clearance, self._way
 
     def disembark(self, course: Course) -> None:
         """Go on from where it left them: at the end of its last step in which nothing fired."""
-        self.values, self._highest = course.values, course.highest
+        self.values, self._highest, self._way = course.values, course.highest, course.way
 
     def landed(self, landing: Landing) -> frozenset[Hashable]:
         """The guards that fire where a compiled engine ended its last step, for one of them or at a bound."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -281,6 +282,8 @@ class PlainRobot:
         turning: velocities that are rates of rotation (k,).
         reach: bounds of its motion; None: there are none.
         frame: of contacts between bodies; None: there are none.
+        arms: largest distance of what touches other bodies from the origin of each joint of `reach` (joints,) [m];
+            None: that is not known.
     """
 
     nq: int
@@ -295,6 +298,12 @@ class PlainRobot:
     turning: Array
     reach: PlainReach | None
     frame: PlainFrame | None = None
+    arms: Array | None = None
+
+    @cached_property
+    def knows_all(self) -> bool:
+        """Whether none of its contacts is left out."""
+        return all(contact is not None for contact in self.contacts)
 
 
 def plain_joints(model: Any) -> tuple[tuple[PlainJoint, ...], list[int]] | None:

@@ -8,8 +8,10 @@ import pytest
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, SystemMode
+from contactsim.contact_dynamics.rigid_arc import prepare
 from contactsim.contact_dynamics.rigid_flow import RigidFlow
 from contactsim.contact_dynamics.world import World
+from contactsim.hybrid.stepper import Stepper
 from contactsim.multibody.kinematics.bound_world import BoundWorld
 
 from .compared_events import compared
@@ -214,3 +216,50 @@ def test_boxes_whose_edges_cross_part_in_closed_form() -> None:
     mean, apart = 2.0 + corner + 0.5 * height - 0.5 * speed * 0.55 - 0.5 * 9.81 * 0.55**2, 0.5 * speed * late
     assert abs(run.final.q[2] - (mean - corner - 0.5 * apart)) < CLOSED_FORM
     assert abs(run.final.q[9] - (mean + corner + 0.5 * apart)) < CLOSED_FORM
+
+
+def piled(count: int) -> tuple[cs.ContactSystem, cs.State]:
+    """Boxes above each other, turned a little, that fall onto the ground."""
+    rng, names = np.random.default_rng(0), [f"box{k}" for k in range(count)]
+    world = cs.Robot.merge([box(0.1, 0.1, 0.1)] * count, names)
+    start = {}
+    for k, name in enumerate(names):
+        turn = pin.exp3(0.3 * rng.normal(size=3))
+        placed = pin.SE3(turn, np.array([*rng.uniform(-0.03, 0.03, 2), 0.1 + 0.16 * k]))
+        start[name] = (pin.SE3ToXYZQUAT(placed), np.zeros(6))
+    return cs.ContactSystem(world), cs.State(*world.pack(start))
+
+
+def test_what_is_near_is_found_by_couples() -> None:
+    """Of six boxes, one of them of the world, and of its corners: contacts whose gaps are at most so large."""
+    wall = box(0.3, 0.2, 0.1, root="fixed")
+    world = cs.Robot.merge([wall, *[box(0.1, 0.1, 0.1)] * 5], ["wall", *(f"box{k}" for k in range(5))])
+    mechanism = cs.ContactSystem(world).on_engine("native").world.mechanism
+    arc = prepare(
+        cs.ContactSystem(world).on_engine("native").world, SystemMode((ContactState(),) * len(mechanism.dims))
+    )
+    rng, found = np.random.default_rng(2), 0
+    for _ in range(20):
+        q = mechanism.space.integrate(np.array(world.nominal), rng.normal(size=world.nv))
+        for k in range(5):
+            q[7 * k : 7 * k + 3] = rng.uniform(-0.12, 0.12, 3)
+        x, gaps = np.concatenate([q, np.zeros(world.nv)]), mechanism.gaps(0.0, q)
+        for distance in (1e-3, 1e-2):
+            near = arc.compiled.near(0.0, x, distance)  # type: ignore[union-attr]
+            assert near.tolist() == np.flatnonzero(gaps <= distance).tolist()
+            found += len(near)
+    assert found > 1000
+
+
+def test_a_pile_is_watched_by_what_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2208 contacts: the same events and states as in Python, which takes few of the steps."""
+    system, state = piled(6)
+    assert len(system.mechanism.dims) > 2000
+    other = cs.simulate(system, state, (0.0, 0.14), engine="python")
+    taken, step = list[float](), Stepper.step
+    monkeypatch.setattr(Stepper, "step", lambda self, bound: taken.append(self.t) or step(self, bound))
+    one = cs.simulate(system, state, (0.0, 0.14), engine="native")
+    assert len(one.events) > 10
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert off(one.final_x, other.final_x) < 10.0 * RUN
+    assert len(taken) < 0.2 * sum(len(arc.segments) for arc in one.arcs)

@@ -347,7 +347,8 @@ class BoundWorld(PairFeatures):
         unknown: tuple[PlainContact | None, ...] = (None,) * len(pairs)
         between = unknown if frame is None else plain_pairs(pairs, self._pairs.model, self.reach)
         contacts = ground.contacts[: self._first] + between + ground.contacts[self._first :]
-        return replace(ground, contacts=contacts, frame=frame)
+        arms = None if self.reach is None else self._pairs.arms_in(self.reach)
+        return replace(ground, contacts=contacts, frame=frame, arms=arms)
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the robot on its ground, where no bodies touch each other."""

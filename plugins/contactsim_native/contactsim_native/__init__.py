@@ -28,7 +28,7 @@ from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
 from .contacts import REDUNDANCY, NativeSolver
-from .cruises import NativeWatch
+from .cruises import NativeWatch, native_gaps
 from .events import NativeEvents
 from .solids import native_sharp, native_solid, padded
 
@@ -172,6 +172,10 @@ class NativeArc(CompiledArc):
             return None
         others, regularity, margin = found
         return PlainMotion(acceleration, rates, forces, others, regularity, change, margin)
+
+    def near(self, t: float, x: Array, distance: float) -> Array:
+        """Contacts whose gaps are at most so large, those of bodies that are apart left out."""
+        return np.array(_native.near(self._robot, self._mode, native_gaps(self._plain), t, x, distance), dtype=int)
 
     def slips(self, t: float, x: Array) -> Array | None:
         """Contact velocities of the closed contacts."""

@@ -48,8 +48,21 @@ GOES_ON = (
     "tried",
     "asked",
     "fastest",
+    "way",
 )
-GIVEN = ("bound", "rtol", "atol", "max_step", "path_rtol", "path_atol", "automatic", "patience", "enough", "most")
+GIVEN = (
+    "bound",
+    "rtol",
+    "atol",
+    "max_step",
+    "path_rtol",
+    "path_atol",
+    "automatic",
+    "patience",
+    "enough",
+    "most",
+    "clearance",
+)
 Array = np.ndarray
 
 
@@ -205,6 +218,7 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
             *own, host, arm = sphere
             arm += 0.0 if contact.edges is None else contact.edges.extent
             gaps.add_pair(*own, host, arm, native_solid(solid), native_sharp(contact), solid.host, other_arm)
+    gaps.gather()
     return gaps
 
 
@@ -246,7 +260,7 @@ class NativeWatch(CompiledWatch):
                 else:
                     arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
         if plain.reach is not None:
-            arc.set_reach(native_reach(plain.reach))
+            arc.set_reach(native_reach(plain.reach), [] if plain.arms is None else plain.arms.tolist())
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):
             setattr(arc, name, getattr(guards, name))
         self._count = len(guards.kinds)
@@ -260,7 +274,9 @@ class NativeWatch(CompiledWatch):
     def gap(self, x: Array, guard: int) -> tuple[float, Look] | None:
         """A gap, and as it is looked at in steps; None where there is no ground."""
         gap, value, rate, smooth, piece, apart = _native.gap(self._arc, x, guard)
-        return None if isnan(gap) or isnan(value) else (gap, Look(value, rate, (piece,) if smooth else None, apart))
+        if isnan(gap) or isnan(value):
+            return None
+        return gap, Look(value, rate, ((piece,) if piece else ()) if smooth else None, apart)
 
     def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
         """A state put back onto the constraints."""

@@ -133,6 +133,7 @@ class NativeEvents(CompiledEvents):
                 world.add_point(*sphere, tangents, *numbers)
             else:
                 world.add_pair(*sphere, native_solid(contact.other), native_sharp(contact), tangents, *numbers)
+        world.gather()
         width = len(own.ground.basis) - 1
         widths = tuple([width if contact is not None and not contact.is_limit else 0 for contact in own.contacts])
         crossed = frozenset([i for i, contact in enumerate(own.contacts) if contact and contact.edges is not None])

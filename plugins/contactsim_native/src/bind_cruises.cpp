@@ -185,6 +185,7 @@ void bind_cruises(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("host"), nb::arg("arm"), nb::arg("solid"),
             nb::arg("sharp").none(), nb::arg("other_host"), nb::arg("other_arm"))
+        .def("gather", [](Gaps& gaps) { gaps.couples = Couples(gaps.contacts); })
         .def("add_limit", [](Gaps& gaps, int velocity, double sign, int coordinate, double bound) {
             gaps.contacts.push_back(limit(velocity, sign, coordinate, bound));
             gaps.hosts.push_back({});
@@ -247,7 +248,11 @@ void bind_cruises(nb::module_& m) {
                  guard.margin = sines(arc.robot, constant, given);
                  arc.add(guard);
              })
-        .def("set_reach", [](PythonArc& arc, const Reach& reach) { arc.reach = reach; })
+        .def("set_reach",
+             [](PythonArc& arc, const Reach& reach, const std::vector<double>& arms) {
+                 demand(arms.empty() || int(arms.size()) == reach.joints, "an arm of each joint");
+                 arc.reach = reach, arc.arms = arms;
+             })
         .def_prop_rw(
             "sense", [](const PythonArc& arc) { return arc.guards.jam.sense; },
             [](PythonArc& arc, double sense) { arc.guards.jam.sense = sense; })
@@ -291,6 +296,8 @@ void bind_cruises(nb::module_& m) {
         .def_rw("asked", &Course::asked)
         .def_rw("fastest", &Course::fastest)
         .def_rw("most", &Course::most)
+        .def_rw("clearance", &Course::clearance)
+        .def_rw("way", &Course::way)
         .def_ro("steps", &Course::steps)
         .def_ro("pending", &Course::pending)
         .def_ro("located", &Course::located)
@@ -370,6 +377,18 @@ void bind_cruises(nb::module_& m) {
         },
         "A guard that is a gap; then as it is looked at: itself or a lower bound of the distance, its rate, whether "
         "there is one, the piece on which it is smooth, and whether it is apart. NaN where there is no ground.");
+
+    m.def(
+        "near",
+        [](const Robot& robot, const ContactMode& mode, const Gaps& gaps, double t, Row x, double distance) {
+            demand(x.shape(0) >= std::size_t(robot.nq + robot.nv), "a state");
+            thread_local Sweep sweep;
+            sweep.prepare(robot);
+            sweep.ground = mode.terrain.at(t);
+            sweep.places(robot, x.data());
+            return low_gaps(mode, gaps.contacts, gaps.couples, distance, sweep, x.data());
+        },
+        "Contacts whose gaps are at most so large, in rising order.");
 
     m.def(
         "slips",

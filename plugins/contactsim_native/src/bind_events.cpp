@@ -174,7 +174,7 @@ void bind_events(nb::module_& m) {
              [](TouchingWorld* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
                 const EventRules& rules, int law) {
                  const auto own = static_cast<ImpactLaw>(law);
-                 new (self) TouchingWorld{robot, drive, mode.terrain, mode.turning, rules, own, {}, {}, {}, {}, {}};
+                 new (self) TouchingWorld{robot, drive, mode.terrain, mode.turning, rules, own, {}, {}, {}, {}, {}, {}};
              })
         .def("add_point",
              [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, int tangents,
@@ -192,6 +192,7 @@ void bind_events(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("sharp").none(),
             nb::arg("tangents"), nb::arg("kinetic"), nb::arg("resting"), nb::arg("restitution"))
+        .def("gather", [](TouchingWorld& world) { world.couples = Couples(world.contacts); })
         .def("add_limit",
              [](TouchingWorld& world, int velocity, double sign, int coordinate, double bound, double restitution) {
                  add(world, limit(velocity, sign, coordinate, bound), 0, 0.0, 0.0, restitution);

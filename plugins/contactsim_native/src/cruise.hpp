@@ -59,6 +59,7 @@ struct Course {
     bool asked = false;                // whether it was told before the next step
     double fastest = NAN;              // largest eigenvalue of its derivative [1/s]; NaN: it was not told
     int most;                          // steps at once
+    double clearance, way;  // of gaps that are no guards, and by how much these fell since they were seen [m]
     // What was found.
     int steps = 0;
     bool pending = false;    // whether the last step may hold an event, or ends at the bound

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "couples.hpp"
 #include "expansion.hpp"
 #include "minima.hpp"
 #include "reach.hpp"
@@ -91,6 +92,7 @@ struct Hosts {
 struct Gaps {
     std::vector<Contact> contacts;
     std::vector<Hosts> hosts;
+    Couples couples;
 };
 
 // The guard of an open corner at the end of an edge, the own or the other one, of a closed contact.
@@ -106,6 +108,7 @@ struct Arc {
     Drive drive;
     Guards guards;
     std::optional<Reach> reach;                       // none: gaps are watched by samples
+    std::vector<double> arms;                         // of what touches others, by the joints of the reach [m]
     std::vector<Hosts> hosts;                         // of each guard that is a contact's gap
     std::vector<int> turning;                         // velocities that are rates of rotation
     bool limits_alone = false;                        // whether all gaps are those of limits

@@ -810,12 +810,10 @@ std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, double 
     ContactMode mode;
     mode.terrain = world.terrain;
     std::vector<Low> found;
-    for (std::size_t i = 0; i < world.contacts.size(); ++i) {
-        const double gap = gap_of(mode, world.contacts[i], sweep, x);
-        if (gap > lowest) continue;
+    for (const int i : low_gaps(mode, world.contacts, world.couples, lowest, sweep, x)) {
         const Nearing seen = nearing(mode, world.contacts[i], sweep, x, v);
-        if (!seen.smooth) return std::nullopt;
-        found.push_back({static_cast<int>(i), gap, seen.rate});
+        if (!seen.smooth && !seen.apart) return std::nullopt;
+        found.push_back({i, gap_of(mode, world.contacts[i], sweep, x), seen.rate});
     }
     return found;
 }

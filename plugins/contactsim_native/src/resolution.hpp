@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "couples.hpp"
 #include "mode_search.hpp"
 #include "stages.hpp"
 
@@ -54,6 +55,7 @@ struct TouchingWorld {
     std::vector<Contact> contacts;
     std::vector<int> tangents;  // rows of friction of each
     std::vector<double> kinetic, resting, restitution;
+    Couples couples;  // of the contacts
 };
 
 struct Event {

@@ -75,6 +75,7 @@ class Voyage {
     std::vector<char> loose_;                   // see `find_loose`
     std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
     Sway sway_;                                 // of the bodies in it
+    double approach_ = 0.0;                     // by how much any bodies come closer to each other in it [m]
     std::vector<double> one_;
     std::vector<Crossing> falls_;
     double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
@@ -247,6 +248,9 @@ class Voyage {
 
     // Places of the joints where the step starts, into the room.
     void place_at_start();
+
+    // Whether no gap that is no guard can have come to zero in the step, as contactsim's flows watch those that are near.
+    bool has_room();
 
     // Bounds of |g'|, |g''| and of the error of the interpolant, of each gap; of edges across each other |g''| is asked
     // one by one.

@@ -33,6 +33,8 @@ bool Voyage::sample(int row, double share) {
 bool Voyage::see() {
     if (hides()) return false;
     times_.assign(2, 0.0);
+    if (arc_.reach) bounds_of_gaps();
+    if (!has_room()) return false;
     if (!ng_) return true;
     if (follows_ && !values_at(step_.t0, step_.start.data(), course_.values)) return false;
     certain_.assign(ng_, 0);
@@ -46,7 +48,6 @@ bool Voyage::see() {
     for (int g = 0; g < ng_; ++g) {
         if (!certain_[g] && is_smooth(g) && rows == Dop853::NODES && !resolved(g)) return false;
     }
-    if (arc_.reach) bounds_of_gaps();
     return true;
 }
 
@@ -290,6 +291,18 @@ void Voyage::bounds_of_gaps() {
     }
 }
 
+bool Voyage::has_room() {
+    if (!(course_.clearance < INFINITE)) return true;
+    if (!arc_.reach || arc_.arms.empty()) return false;
+    double first = 0.0, second = 0.0;  // the two fastest
+    for (int j = 0; j < arc_.reach->joints; ++j) {
+        const double speed = sway_.speed_of({j, arc_.arms[j]});
+        second = std::max(second, std::min(first, speed)), first = std::max(first, speed);
+    }
+    approach_ = (step_.t1 - step_.t0) * (first + second);
+    return course_.way + approach_ < course_.clearance;
+}
+
 bool Voyage::is_bounded(int g) const {
     return arc_.reach && arc_.guards.all[g].kind == GuardKind::gap && !loose_[g];
 }
@@ -396,6 +409,7 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
 }
 
 void Voyage::accept() {
+    course_.way += approach_;
     if (!ng_) return;
     for (int g = 0; g < ng_; ++g) {
         course_.highest[g] = std::max(course_.highest[g], largest_sample(g));
