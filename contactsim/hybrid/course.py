@@ -36,8 +36,8 @@ class Course:
         fastest: largest eigenvalue of its derivative [1/s]; NaN: it was not told.
         kept: what an engine keeps of that method from call to call.
         most: steps at once.
-        clearance, way: what guards that are left out were above where they were looked at last, and by how much they may
-            have fallen since.
+        clearance, way: what guards that are left out were above where they were looked at last, and by how much they
+            may have fallen since.
         values, highest, floor, rounding, band: of the guards (ng,): where the step begins; largest since the arc began;
             level at which one fires that has not risen; their rounding, and how closely they are met.
     """
