@@ -106,14 +106,12 @@ class NativeEvents(CompiledEvents):
         drive: what drives its robot, whose functions of Python it keeps.
         tangents: tangential rows of each contact, with or without friction.
         nv: numbers of a velocity.
-        crossed: contacts that are edges across each other, of which the derivatives are Python's.
     """
 
     world: _native.TouchingWorld
     drive: _native.Drive
     tangents: tuple[int, ...]
     nv: int
-    crossed: frozenset[int]
 
     @classmethod
     def of(cls, plain: PlainEvents, robot: _native.Robot, mode: _native.ContactMode, drive: _native.Drive) -> Any:
@@ -136,8 +134,7 @@ class NativeEvents(CompiledEvents):
         world.gather()
         width = len(own.ground.basis) - 1
         widths = tuple([width if contact is not None and not contact.is_limit else 0 for contact in own.contacts])
-        crossed = frozenset([i for i, contact in enumerate(own.contacts) if contact and contact.edges is not None])
-        return cls(world, drive, widths, own.nv, crossed)
+        return cls(world, drive, widths, own.nv)
 
     def resolve(self, event: PlainEvent) -> Resolved | None:
         """Impact, modes and low hops."""
@@ -162,9 +159,7 @@ class NativeEvents(CompiledEvents):
         )
 
     def derivative(self, event: PassedEvent) -> Array | None:
-        """D R by (dq, dv), its outcome held; None, too, of edges across each other."""
-        if not self.crossed.isdisjoint(event.struck + event.closed):
-            return None
+        """D R by (dq, dv), its outcome held."""
         size = 2 * self.nv
         found = np.empty((size, size))
         stages = [given_stage(stage) for stage in event.stages]

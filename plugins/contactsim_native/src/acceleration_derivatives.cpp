@@ -317,13 +317,12 @@ void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& c
 }
 
 // A contact between bodies at a state whose accelerations are known.
-PairRows pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, const Meeting& meeting,
-                   const DerivativeScratch& s) {
+PairRows pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, const DerivativeScratch& s) {
     const auto of = [&](int j) -> BodyMotion {
         if (j < 0) return {{}, {-robot.gravity, {}}};
         return {s.scratch.sweep.velocity[j], s.full[j]};
     };
-    return {mode.terrain.frame, meeting, contact.radius, of(contact.joint), of(contact.other->joint)};
+    return {mode.terrain.frame, contact, of(contact.joint), of(contact.other->joint), s.scratch.sweep};
 }
 
 // Its force neither moves with one of its bodies nor with the other: with W = (f, x x f) this adds dW - s_k x W, for
@@ -377,10 +376,9 @@ void rows_between_by_state(const Robot& robot, const Contact& contact, const Pai
 // Derivatives of its velocities by q alone.
 void rates_between_by_place(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
                             Rows rates) {
-    const Meeting meeting = met(contact, sweep);
     const int own = contact.joint, other = contact.other->joint;
-    const PairRows rows(mode.terrain.frame, meeting, contact.radius, {velocity_of(own, sweep), {}},
-                        {velocity_of(other, sweep), {}});
+    const PairRows rows(mode.terrain.frame, contact, {velocity_of(own, sweep), {}}, {velocity_of(other, sweep), {}},
+                        sweep);
     const auto add = [&](int body) {
         for (int j = body; j >= 0; j = robot.joints[j].parent) {
             const Joint& joint = robot.joints[j];
@@ -438,8 +436,7 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
             std::copy(own, own + nv, rates[r] + nv);
         }
         if (closed.contact.other) {
-            const Meeting meeting = met(closed.contact, sweep);
-            const PairRows own = pair_rows(robot, mode, closed.contact, meeting, s);
+            const PairRows own = pair_rows(robot, mode, closed.contact, s);
             stay_between(robot, closed.contact, own, &s.forces.forces[first], sweep, d);
             const Rows change = Rows{s.change.data(), width}.from(first);
             rows_between_by_state(robot, closed.contact, own, count, s, rates, change);
@@ -588,8 +585,7 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const d
         const Footing& under = s.scratch.footing[i];
         const double* along = &impulses[mode.first[i]];
         if (contact.other) {
-            const Meeting meeting = met(contact, sweep);
-            stay_between(weightless, contact, pair_rows(weightless, mode, contact, meeting, s), along, sweep, d);
+            stay_between(weightless, contact, pair_rows(weightless, mode, contact, s), along, sweep, d);
             continue;
         }
         stay_with_ground(weightless, mode, contact, touch(contact, sweep, under), along, sweep, d);

@@ -87,11 +87,6 @@ Ball ball_of(const Contact& contact, const Sweep& sweep) {
     return ball;
 }
 
-// The sense of the normal of edges: that which is held, or suits best.
-double sense_of(const Contact& contact, const Sweep& sweep) {
-    return contact.region ? (*contact.region)[0] : cross_edges(*contact.edges, *contact.other, sweep).sense;
-}
-
 // Where what touches a solid does so, and how fast that moves; where the joints' velocities are known.
 MovingSpot moving_spot_of(const Contact& contact, const Sweep& sweep) {
     if (contact.edges) return moving_spot_of(*contact.edges, *contact.other, sense_of(contact, sweep), sweep);
@@ -134,6 +129,10 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
 
 bool Contact::is_kinked() const {
     return edges || inner;
+}
+
+double sense_of(const Contact& contact, const Sweep& sweep) {
+    return contact.region ? (*contact.region)[0] : cross_edges(*contact.edges, *contact.other, sweep).sense;
 }
 
 Meeting met(const Contact& contact, const Sweep& sweep) {

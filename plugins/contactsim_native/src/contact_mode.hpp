@@ -194,6 +194,9 @@ Meeting met(const Contact& contact, const Sweep& sweep);
 // The region of what touches a solid, where it is.
 Region region_there(const Contact& contact, const Sweep& sweep);
 
+// The sense of the normal of edges: that which is held, or suits both bodies best.
+double sense_of(const Contact& contact, const Sweep& sweep);
+
 // Where a contact of two bodies touches, and along which normal, where joints' places are known.
 Spot spot_of(const Contact& contact, const Sweep& sweep);
 

@@ -18,11 +18,6 @@ Lines lines_of(const Vec3& p, const Vec3& a, const Vec3& q, const Vec3& b, const
     return found;
 }
 
-Lines lines_of(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep) {
-    const PlacedEdge one = edge_of(*edges.solid, edges.own, sweep), two = edge_of(other, edges.other, sweep);
-    return lines_of(one.place, one.along, two.place, two.along, other.rules);
-}
-
 // Distance of both segments. Source: Ericson, Real-Time Collision Detection, 2005, section 5.1.9.
 double between_segments(const Lines& lines) {
     const Vec3 gap = lines.p - lines.q;
@@ -38,6 +33,11 @@ Vec3 at(const Spatial& motion, const Vec3& point) {
 }
 
 }  // namespace
+
+Lines lines_of(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep) {
+    const PlacedEdge one = edge_of(*edges.solid, edges.own, sweep), two = edge_of(other, edges.other, sweep);
+    return lines_of(one.place, one.along, two.place, two.along, other.rules);
+}
 
 PlacedEdge edge_of(const Solid& solid, int edge, const Sweep& sweep) {
     const Polyhedron& hull = *solid.hull;

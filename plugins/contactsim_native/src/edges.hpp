@@ -51,6 +51,8 @@ double distance_from_edge(const Solid& solid, int edge, const Vec3& point, const
 
 EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep);
 
+Lines lines_of(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep);
+
 // Where a contact touches along a normal of a sense: where its lines are nearest, on the own edge.
 struct Spot {
     Vec3 point, normal;

@@ -1,5 +1,7 @@
 #include "pair_derivatives.hpp"
 
+#include "edge_derivatives.hpp"
+
 namespace native {
 
 namespace {
@@ -13,53 +15,85 @@ Spatial difference(const Spatial& a, const Spatial& b) {
     return a + b * -1.0;
 }
 
+// A sphere or point: x = c - r n for its centre c.
+class BallFollower final : public Follower {
+  public:
+    BallFollower(const Meeting& meeting, double radius, const Spatial& own, const Spatial& other)
+        : meeting_(meeting),
+          radius_(radius),
+          velocity_(difference(own, other)),
+          own_spin_(own.angular),
+          other_spin_(other.angular),
+          speed_(at(velocity_, meeting.centre)),
+          turned_(meeting.turned(speed_)) {
+        spot_.normal = meeting.normal, spot_.normal_rate = cross(other_spin_, meeting.normal) + turned_;
+        spot_.point = meeting.centre - meeting.normal * radius;
+        spot_.point_rate = at(own, meeting.centre) - spot_.normal_rate * radius;
+    }
+
+    Spot displaced(const Spatial& own, const Spatial& other) const override {
+        const Vec3 centre = at(own, meeting_.centre);
+        const Vec3 normal = cross(other.angular, meeting_.normal) + meeting_.turned(against(own, other));
+        return {centre - normal * radius_, normal};
+    }
+
+    MovingSpot changed(const BodyChange& own, const BodyChange& other) const override {
+        const Spot moved = displaced(own.place, other.place);
+        const Spatial velocity = difference(own.velocity, other.velocity);
+        const Vec3 centre = at(own.place, meeting_.centre), &turn = other.place.angular;
+        const Vec3 speed = at(velocity, meeting_.centre) + cross(velocity_.angular, centre);
+        const Vec3 turned = cross(turn, turned_) + meeting_.turned(speed - cross(turn, speed_)) +
+                            meeting_.bent(against(own.place, other.place), speed_);
+        const Vec3 normal_rate =
+            cross(other.velocity.angular, meeting_.normal) + cross(other_spin_, moved.normal) + turned;
+        const Vec3 centre_rate = at(own.velocity, meeting_.centre) + cross(own_spin_, centre);
+        return {moved.point, centre_rate - normal_rate * radius_, moved.normal, normal_rate};
+    }
+
+  private:
+    const Meeting meeting_;
+    const double radius_;
+    const Spatial velocity_;  // relative
+    const Vec3 own_spin_, other_spin_, speed_, turned_;
+
+    // By how much the centre is displaced in the solid.
+    Vec3 against(const Spatial& own, const Spatial& other) const {
+        return at(own, meeting_.centre) - at(other, meeting_.centre);
+    }
+};
+
 }  // namespace
 
-PairRows::PairRows(const PairFrame& frame, const Meeting& meeting, double radius, const BodyMotion& own,
-                   const BodyMotion& other)
-    : frame_(frame),
-      meeting_(meeting),
-      radius_(radius),
-      velocity_(difference(own.velocity, other.velocity)),
-      acceleration_(difference(own.acceleration, other.acceleration)),
-      own_spin_(own.velocity.angular),
-      other_spin_(other.velocity.angular) {
-    speed_ = at(velocity_, meeting.centre);
-    turned_ = meeting.turned(speed_);
-    normal_rate_ = cross(other_spin_, meeting.normal) + turned_;
-    point_ = meeting.centre - meeting.normal * radius;
-    point_rate_ = at(own.velocity, meeting.centre) - normal_rate_ * radius;
-    slip_ = at(velocity_, point_);
-    slip_rate_ = at(acceleration_, point_) + cross(velocity_.angular, point_rate_);
-    axes_ = frame.axes(meeting.normal), axes_rate_ = frame.rates(meeting.normal, normal_rate_);
+std::unique_ptr<Follower> follower_of(const Contact& contact, const Spatial& own, const Spatial& other,
+                                      const Sweep& sweep) {
+    if (contact.edges) return follower_of_edges(contact, own, other, sweep);
+    return std::make_unique<BallFollower>(met(contact, sweep), contact.radius, own, other);
 }
 
-PairRows::Displaced PairRows::displaced(const Spatial& own, const Spatial& other) const {
-    Displaced found;
-    found.centre = at(own, meeting_.centre);
-    found.against = found.centre - at(other, meeting_.centre);
-    found.normal = cross(other.angular, meeting_.normal) + meeting_.turned(found.against);
-    found.point = found.centre - found.normal * radius_;
-    return found;
+PairRows::PairRows(const PairFrame& frame, const Contact& contact, const BodyMotion& own, const BodyMotion& other,
+                   const Sweep& sweep)
+    : frame_(frame),
+      follower_(follower_of(contact, own.velocity, other.velocity, sweep)),
+      velocity_(difference(own.velocity, other.velocity)),
+      acceleration_(difference(own.acceleration, other.acceleration)) {
+    const MovingSpot& spot = follower_->spot();
+    slip_ = at(velocity_, spot.point);
+    slip_rate_ = at(acceleration_, spot.point) + cross(velocity_.angular, spot.point_rate);
+    axes_ = frame.axes(spot.normal), axes_rate_ = frame.rates(spot.normal, spot.normal_rate);
 }
 
 void PairRows::along(const BodyChange& own, const BodyChange& other, std::array<double, 3>& rates,
                      std::array<double, 3>& change) const {
-    const Displaced moved = displaced(own.place, other.place);
+    const MovingSpot& spot = follower_->spot();
+    const MovingSpot moved = follower_->changed(own, other);
     const Spatial velocity = difference(own.velocity, other.velocity);
     const Spatial acceleration = difference(own.acceleration, other.acceleration);
-    const Vec3 speed = at(velocity, meeting_.centre) + cross(velocity_.angular, moved.centre);
-    const Vec3& turn = other.place.angular;
-    const Vec3 turned =
-        cross(turn, turned_) + meeting_.turned(speed - cross(turn, speed_)) + meeting_.bent(moved.against, speed_);
-    const Vec3 normal_rate = cross(other.velocity.angular, meeting_.normal) + cross(other_spin_, moved.normal) + turned;
-    const Vec3 point_rate = at(own.velocity, meeting_.centre) + cross(own_spin_, moved.centre) - normal_rate * radius_;
-    const Vec3 slip = at(velocity, point_) + cross(velocity_.angular, moved.point);
-    const Vec3 slip_rate = at(acceleration, point_) + cross(acceleration_.angular, moved.point) +
-                           cross(velocity.angular, point_rate_) + cross(velocity_.angular, point_rate);
-    const std::array<Vec3, 3> axes = frame_.rates(meeting_.normal, moved.normal);
-    const std::array<Vec3, 3> turning = frame_.rates(meeting_.normal, normal_rate);
-    const std::array<Vec3, 3> bending = frame_.bends(meeting_.normal, moved.normal, normal_rate_);
+    const Vec3 slip = at(velocity, spot.point) + cross(velocity_.angular, moved.point);
+    const Vec3 slip_rate = at(acceleration, spot.point) + cross(acceleration_.angular, moved.point) +
+                           cross(velocity.angular, spot.point_rate) + cross(velocity_.angular, moved.point_rate);
+    const std::array<Vec3, 3> axes = frame_.rates(spot.normal, moved.normal);
+    const std::array<Vec3, 3> turning = frame_.rates(spot.normal, moved.normal_rate);
+    const std::array<Vec3, 3> bending = frame_.bends(spot.normal, moved.normal, spot.normal_rate);
     for (int d = 0; d < frame_.rows; ++d) {
         rates[d] = dot(axes[d], slip_) + dot(axes_[d], slip);
         change[d] = dot(turning[d] + bending[d], slip_) + dot(axes_rate_[d], slip) + dot(axes[d], slip_rate_) +
@@ -70,15 +104,16 @@ void PairRows::along(const BodyChange& own, const BodyChange& other, std::array<
 Spatial PairRows::wrench(const double* along) const {
     Vec3 force;
     for (int d = 0; d < frame_.rows; ++d) force += axes_[d] * along[d];
-    return {force, cross(point_, force)};
+    return {force, cross(follower_->spot().point, force)};
 }
 
 Spatial PairRows::wrench_change(const double* along, const Spatial& own, const Spatial& other) const {
-    const Displaced moved = displaced(own, other);
-    const std::array<Vec3, 3> axes = frame_.rates(meeting_.normal, moved.normal);
+    const MovingSpot& spot = follower_->spot();
+    const Spot moved = follower_->displaced(own, other);
+    const std::array<Vec3, 3> axes = frame_.rates(spot.normal, moved.normal);
     Vec3 force;
     for (int d = 0; d < frame_.rows; ++d) force += axes[d] * along[d];
-    return {force, cross(point_, force) + cross(moved.point, wrench(along).linear)};
+    return {force, cross(spot.point, force) + cross(moved.point, wrench(along).linear)};
 }
 
 }  // namespace native

@@ -1,5 +1,7 @@
-// How the rows of a sphere that touches a solid, and its forces, change with the state.
+// How the rows of what touches a solid, and its forces, change with the state.
 #pragma once
+
+#include <memory>
 
 #include "contact_mode.hpp"
 #include "dense.hpp"
@@ -16,12 +18,31 @@ struct BodyChange {
     Spatial place, velocity, acceleration;
 };
 
-// The rows of one contact: with V and A those of the body of the sphere relative to that of the solid, at its point
-//     x = c - r n,    z = E u,    z' = E' u + E u',    u = V_l + V_w x x,    u' = A_l + A_w x x + V_w x x'.
+// Where and along which normal two bodies touch, as that follows their motion.
+class Follower {
+  public:
+    virtual ~Follower() = default;
+
+    const MovingSpot& spot() const { return spot_; }
+
+    // By how much point and normal change where both bodies are displaced, and their rates as well.
+    virtual Spot displaced(const Spatial& own, const Spatial& other) const = 0;
+    virtual MovingSpot changed(const BodyChange& own, const BodyChange& other) const = 0;
+
+  protected:
+    MovingSpot spot_;
+};
+
+// Of what touches a solid, by the velocities of both bodies, where the joints' places are known.
+std::unique_ptr<Follower> follower_of(const Contact& contact, const Spatial& own, const Spatial& other,
+                                      const Sweep& sweep);
+
+// The rows of one contact: with V and A those of its own body relative to the other one, at its point x,
+//     z = E u,    z' = E' u + E u',    u = V_l + V_w x x,    u' = A_l + A_w x x + V_w x x'.
 class PairRows {
   public:
-    PairRows(const PairFrame& frame, const Meeting& meeting, double radius, const BodyMotion& own,
-             const BodyMotion& other);
+    PairRows(const PairFrame& frame, const Contact& contact, const BodyMotion& own, const BodyMotion& other,
+             const Sweep& sweep);
 
     // Changes (rows,) of z and z'.
     void along(const BodyChange& own, const BodyChange& other, std::array<double, 3>& rates,
@@ -32,18 +53,11 @@ class PairRows {
     Spatial wrench_change(const double* along, const Spatial& own, const Spatial& other) const;
 
   private:
-    struct Displaced {
-        Vec3 centre, against, normal, point;  // of the sphere, in the world and in the solid; n and x
-    };
-
     const PairFrame& frame_;
-    const Meeting& meeting_;
-    double radius_;
+    std::unique_ptr<Follower> follower_;
     Spatial velocity_, acceleration_;  // relative
-    Vec3 own_spin_, other_spin_, speed_, turned_, normal_rate_, point_, point_rate_, slip_, slip_rate_;
+    Vec3 slip_, slip_rate_;
     std::array<Vec3, 3> axes_, axes_rate_;
-
-    Displaced displaced(const Spatial& own, const Spatial& other) const;
 };
 
 }  // namespace native
