@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..contact.laws import CompliantLaw
 from ..contact.modes import SystemMode
 from .engines import CompiledArc, CompiledWatch, PlainArc, PlainClosed, PlainGuards
@@ -91,6 +93,7 @@ def _plain_guards(
         directions=((0.0, 0.0),) * len(guards),
         margins=tuple(margins),
         limits_alone=False,
+        left_out=np.zeros(0, dtype=int),
         slip_speed=tolerances.slip_speed,
         drift=tolerances.drift,
         gap=tolerances.gap,

@@ -101,6 +101,7 @@ class PlainGuards:
         directions: (along, aside) that a "stop" of a contact looks along which begins to slip; zero of others: that
             of a held slip looks along its direction.
         limits_alone: whether all gaps are those of joints to their limits.
+        left_out: contacts (k,) that are open, but so far that they are no guards.
         slip_speed, drift, gap, event_time: as of `Tolerances`.
         sense, window: of the determinant of the contacts that slide where the arc begins, zero at a jam; and the time
             within which a jam counts as reached [s].
@@ -113,6 +114,7 @@ class PlainGuards:
     directions: tuple[tuple[float, float], ...]
     margins: tuple[Callable[[float, Array], float] | None, ...]
     limits_alone: bool
+    left_out: Array
     slip_speed: float
     drift: float
     gap: float

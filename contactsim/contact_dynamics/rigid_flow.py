@@ -53,6 +53,7 @@ WATCHES = 8  # compiled, of a pattern, that are kept
 WATCHED = 2000  # contacts up to which a compiled arc watches all, near or far
 ALL_BUT = 1.5  # slip speeds at which one step more ends a slip in space
 TOGETHER = 32  # open contacts whose motion is looked at together
+NOTHING = np.zeros(0, dtype=int)
 
 
 def _nearing(flow: RigidFlow, t: float, x: Array, duration: float, accuracy: float) -> RigidFlow:
@@ -210,7 +211,8 @@ class RigidFlow(ContactFlow):
         if key not in known:
             if len(known) >= WATCHES:
                 known.clear()
-            plain = plain_guards(self.arc, self.table, self._sense, self._jam_window)
+            left = self._left_out(self.arc.mechanism.skippable) if self.clearance < math.inf else NOTHING
+            plain = plain_guards(self.arc, self.table, left, self._sense, self._jam_window)
             known[key] = None if plain is None else self.arc.compiled.watched(plain)
         return known[key]
 

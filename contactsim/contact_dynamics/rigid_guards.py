@@ -113,7 +113,7 @@ def _known_beforehand(tolerances: Tolerances, by_kind: Mapping[str, Sequence[int
 KNOWN = {"gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn", "enable"}  # to compiled engines
 
 
-def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
+def plain_guards(arc: RigidArc, table: Guards, left_out: Array, sense: float, window: float) -> PlainGuards | None:
     """The guards of an arc that is plain, with what it knows of jams; None where plain data does not say it all."""
     from .engines import PlainGuards
 
@@ -145,6 +145,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         directions=tuple(directions),
         margins=tuple(margins),
         limits_alone=table.limits is not None,
+        left_out=left_out,
         slip_speed=tolerances.slip_speed,
         drift=tolerances.drift,
         gap=tolerances.gap,

@@ -9,7 +9,7 @@ from math import isnan
 import numpy as np
 
 from contactsim.contact.solvers import slip_directions
-from contactsim.contact_dynamics import expanded_arc, rigid_flow
+from contactsim.contact_dynamics import contact_flow, expanded_arc, rigid_flow
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.contact_dynamics.rigid_guards import SIDE
@@ -147,6 +147,7 @@ def thresholds() -> _native.Thresholds:
         "stray": guard_samples.STRAY,
         "noise": guard_samples.NOISE,
         "most_looks": guard_samples.MOST_LOOKS,
+        "room": contact_flow.ROOM,
         "monotone": guard_samples.MONOTONE,
         "quiet": guard_samples.QUIET,
         "dip": guard_samples.DIP,
@@ -259,6 +260,8 @@ class NativeWatch(CompiledWatch):
                     arc.add_push(closed, PUSHES[kind])
                 else:
                     arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
+        if plain.knows_all and len(guards.left_out):
+            arc.leave_out(native_gaps(plain), guards.left_out.tolist())
         if plain.reach is not None:
             arc.set_reach(native_reach(plain.reach), [] if plain.arms is None else plain.arms.tolist())
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):

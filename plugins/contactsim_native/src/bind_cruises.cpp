@@ -111,6 +111,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("stray", &Thresholds::stray)
         .def_rw("noise", &Thresholds::noise)
         .def_rw("most_looks", &Thresholds::most_looks)
+        .def_rw("room", &Thresholds::room)
         .def_rw("monotone", &Thresholds::monotone)
         .def_rw("quiet", &Thresholds::quiet)
         .def_rw("dip", &Thresholds::dip)
@@ -247,6 +248,11 @@ void bind_cruises(nb::module_& m) {
                  Guard guard(GuardKind::margin);
                  guard.margin = sines(arc.robot, constant, given);
                  arc.add(guard);
+             })
+        .def("leave_out",
+             [](PythonArc& arc, std::shared_ptr<const Gaps> gaps, const std::vector<int>& contacts) {
+                 arc.gaps = gaps, arc.left_out.assign(gaps->contacts.size(), 0);
+                 for (const int i : contacts) arc.left_out.at(i) = 1;
              })
         .def("set_reach",
              [](PythonArc& arc, const Reach& reach, const std::vector<double>& arms) {

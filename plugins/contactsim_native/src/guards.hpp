@@ -70,6 +70,7 @@ struct Thresholds {
     double monotone;                                              // of guards that fall towards a singular place
     double look, stray, noise;                                    // of what acts by the time
     int most_looks;                                               // at that
+    double room;                                                  // of gaps that are no guards, in ways of a step
     double approach, close_to_stop, leave, no_speed;              // of slips
     double slope, soon, far, landed, guess, lowest;               // of the times of events
     int corrections;                                              // of these
@@ -115,6 +116,8 @@ struct Arc {
     double drift = 0.0, gap = 0.0, event_time = 0.0;  // tolerances
     double slip_speed = 0.0;                          // below which directions of slips are held [m/s]
     std::vector<SharedCorner> shared_corners;
+    std::shared_ptr<const Gaps> gaps;  // all contacts, where some of them are no guards
+    std::vector<char> left_out;        // which of these are open but no guards, since they are far
 
     void add(const Guard& guard, const Hosts& of = {});
     int record_size() const;  // numbers kept of a step: see `Course`

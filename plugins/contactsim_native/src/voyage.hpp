@@ -249,8 +249,12 @@ class Voyage {
     // Places of the joints where the step starts, into the room.
     void place_at_start();
 
-    // Whether no gap that is no guard can have come to zero in the step, as contactsim's flows watch those that are near.
+    // Whether no gap that is left out can have come to zero in the step; where the way of the bodies is used up, the
+    // gaps that are left out are looked at again where it starts.
     bool has_room();
+
+    // The least of these, up to a distance.
+    double least_left_out(double distance);
 
     // Bounds of |g'|, |g''| and of the error of the interpolant, of each gap; of edges across each other |g''| is asked
     // one by one.

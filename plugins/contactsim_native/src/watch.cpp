@@ -300,7 +300,21 @@ bool Voyage::has_room() {
         second = std::max(second, std::min(first, speed)), first = std::max(first, speed);
     }
     approach_ = (step_.t1 - step_.t0) * (first + second);
+    if (course_.way + approach_ < course_.clearance) return true;
+    if (!arc_.gaps) return false;
+    course_.way = course_.clearance - least_left_out(std::max(rules_.room * approach_, course_.clearance));
     return course_.way + approach_ < course_.clearance;
+}
+
+double Voyage::least_left_out(double distance) {
+    place_at_start();
+    const double* q = step_.start.data();
+    const std::vector<Contact>& contacts = arc_.gaps->contacts;
+    double least = distance;
+    for (const int i : arc_.gaps->couples.within(distance, room_.scratch.sweep)) {
+        if (arc_.left_out[i]) least = std::min(least, gap_of(arc_.mode, contacts[i], room_.scratch.sweep, q));
+    }
+    return least;
 }
 
 bool Voyage::is_bounded(int g) const {
