@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import run as solo12_run
 from common import fastest, line
 from contact_problem import PROBLEMS, corners, problem
@@ -274,6 +275,23 @@ def memory(engine: str) -> None:
     line(f"memory after {SHORT_RUNS} short runs, {engine}", f"{settled:.0f} MB before them", left, 1.0, " MB")
 
 
+def falling_boxes(engine: str) -> Callable[[], object]:
+    """Six boxes above each other, each turned a little, that fall onto the ground and each other, 0.2 s."""
+    rng, names, start = np.random.default_rng(1), [f"box{k}" for k in range(6)], {}
+    world = cs.Robot.merge([cs.Robot.box(0.5, (0.1, 0.1, 0.1), friction=0.4)] * len(names), names)
+    for k, name in enumerate(names):
+        turn, place = pin.exp3(0.3 * rng.normal(size=3)), [*rng.uniform(-0.03, 0.03, 2), 0.1 + 0.16 * k]
+        start[name] = pin.SE3ToXYZQUAT(pin.SE3(turn, np.array(place))), np.zeros(6)
+    system = cs.ContactSystem(world).on_engine(engine)
+    return lambda: cs.simulate(system, cs.State(*world.pack(start)), (0.0, 0.2))
+
+
+def pile(engine: str) -> None:
+    """That on both engines, once each: Python takes long."""
+    compiled, python = fastest([falling_boxes(kind) for kind in (engine, PYTHON)], 1, time.process_time)
+    line(f"six boxes fall into a pile: {engine} / Python", f"{compiled:.1f} / {python:.1f} s", compiled / python, 0.1)
+
+
 def main() -> None:
     """Each run with both engines, then derivatives, threads and memory."""
     engine = chosen(None)
@@ -287,6 +305,7 @@ def main() -> None:
     derivatives(engine)
     held_inputs(engine)
     corners_of_a_box(engine)
+    pile(engine)
     threads(engine)
     memory(engine)
 
