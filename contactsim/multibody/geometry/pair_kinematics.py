@@ -378,12 +378,6 @@ class PairKinematics(Computing):
             arms[pair.joint_b] = max(arms[pair.joint_b], shifts[b] + (pair.features.extent_b or 0.0))
         return arms
 
-    def arms_in(self, reach: Reach) -> Array:
-        """These by the joints of the reach."""
-        arms = np.zeros(len(reach.parent))
-        arms[reach.index] = self._arms
-        return arms
-
     @cached_property
     def _couples(self) -> Couples:
         return Couples(self.pairs, self._ends)

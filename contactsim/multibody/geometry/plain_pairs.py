@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...common.arrays import Array
 from ..plain_robot import PlainContact, PlainEdges, PlainFrame, PlainSolid, plain_joints
 from .edges import EdgeOnEdge
 from .features import FeaturePair, PairShape, PointOnSolid
@@ -53,6 +54,18 @@ def plain_pairs(pairs: Sequence[PairShape], model: Any, reach: Reach | None) -> 
     blocks = {shape for pair in pairs if isinstance(shape := getattr(pair.features, "shape", None), Block)}
     made = _Made(joints[1], hosts, {polyhedron_of_box(block.lengths): block for block in blocks})
     return tuple([made.contact(pair) for pair in pairs])
+
+
+def plain_arms(pairs: Sequence[PairShape], reach: Reach) -> Array:
+    """Largest distance (joints,) of what touches others from the origin of each joint of the reach [m]."""
+    arms = np.zeros(len(reach.parent))
+    for pair in pairs:
+        one, two = reach.index[[pair.joint_a, pair.joint_b]]
+        shifts = (float(np.linalg.norm(at.translation)) for at in (pair.placement_a, pair.placement_b))
+        extents = pair.features.extent_a, pair.features.extent_b or 0.0
+        ways = [shift + extent for shift, extent in zip(shifts, extents, strict=True)]
+        arms[one], arms[two] = max(arms[one], ways[0]), max(arms[two], ways[1])
+    return arms
 
 
 class _Made:

@@ -338,7 +338,7 @@ class BoundWorld(PairFeatures):
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
         """That of the robot on its ground, with those contacts between bodies that are plain."""
-        from ..geometry.plain_pairs import plain_frame, plain_pairs
+        from ..geometry.plain_pairs import plain_arms, plain_frame, plain_pairs
 
         ground = self.inner.plain_robot
         if ground is None:
@@ -347,7 +347,7 @@ class BoundWorld(PairFeatures):
         unknown: tuple[PlainContact | None, ...] = (None,) * len(pairs)
         between = unknown if frame is None else plain_pairs(pairs, self._pairs.model, self.reach)
         contacts = ground.contacts[: self._first] + between + ground.contacts[self._first :]
-        arms = None if self.reach is None else self._pairs.arms_in(self.reach)
+        arms = None if self.reach is None else plain_arms(pairs, self.reach)
         return replace(ground, contacts=contacts, frame=frame, arms=arms)
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
