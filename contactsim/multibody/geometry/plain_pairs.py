@@ -79,20 +79,21 @@ class _Made:
 
     def __init__(self, number: Sequence[int], hosts: Sequence[int], boxes: Mapping[Polyhedron, Block]) -> None:
         self._number, self._hosts, self._boxes = number, hosts, boxes
-        self._solids = dict[Any, PlainSolid]()
+        self._solids, self._seen = dict[Any, PlainSolid](), dict[Any, PlainSolid]()
 
     def contact(self, pair: PairShape) -> PlainContact | None:
         """A contact; None where it is not plain."""
         features, one, two = pair.features, pair.joint_a, pair.joint_b
         if not is_plain(features):
             return None
-        joint, host, centre = self._number[one], self._hosts[one], np.array(pair.placement_a.translation)
+        joint, host = self._number[one], self._hosts[one]
         if isinstance(features, EdgeOnEdge):
             own = self._solid(one, pair.placement_a, features.one)
             other = self._solid(two, pair.placement_b, features.two)
             numbers = features.a, features.b, features.extent_a, features.lever, features.deepest
-            return PlainContact(joint, centre, host=host, other=other, edges=PlainEdges(own, *numbers))
+            return PlainContact(joint, own.place, host=host, other=other, edges=PlainEdges(own, *numbers))
         assert isinstance(features, PointOnSolid)
+        centre = np.array(pair.placement_a.translation)
         other, radius = self._of_shape(two, pair.placement_b, features.shape), features.radius
         inner = None if radius > 0.0 else np.array(features.inner)
         return PlainContact(joint, centre, radius, host=host, other=other, inner=inner)
@@ -107,7 +108,10 @@ class _Made:
         return self._solid(joint, at, shape.radius)
 
     def _solid(self, joint: int, at: Any, shape: Polyhedron | float) -> PlainSolid:
-        """A polyhedron, or a sphere of a radius [m]."""
+        """A polyhedron, or a sphere of a radius [m]; features of one solid mostly share its placement."""
+        seen = joint, id(at), shape
+        if seen in self._seen:
+            return self._seen[seen]
         known = joint, at.homogeneous.tobytes(), shape
         if known not in self._solids:
             placed = self._number[joint], np.array(at.rotation), np.array(at.translation)
@@ -115,4 +119,5 @@ class _Made:
             box = None if hull is None else self._boxes.get(hull)
             half = None if box is None else box.half
             self._solids[known] = PlainSolid(*placed, radius, half, hull, self._hosts[joint])
+        self._seen[seen] = self._solids[known]
         return self._solids[known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import groupby
-from math import isnan
+from math import hypot, isnan
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from contactsim.hybrid.segments import Interpolant853
 from contactsim.hybrid.step_bounds import LARGEST853
 from contactsim.multibody.configuration_space import CHART_RADIUS
 from contactsim.multibody.kinematics.bound_robot import TURN
-from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot
+from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot, PlainSolid
 
 from . import _native
 from .solids import native_sharp, native_solid
@@ -203,22 +203,22 @@ def native_reach(reach: PlainReach) -> _native.Reach:
 
 @lru_cache(maxsize=64)
 def native_gaps(robot: PlainRobot) -> _native.Gaps:
-    """The contacts of a robot as the extension has them; one that it does not know has no guard."""
-    gaps = _native.Gaps()
+    """The contacts of a robot as the extension has them; one that it does not know has no guard, and no events."""
+    gaps, places = _native.Gaps(), dict[PlainSolid, float]()
     for contact in robot.contacts:
         if contact is None or contact.is_limit:
             known = contact or PlainContact(-1, np.zeros(3), velocity=0)
             gaps.add_limit(known.velocity, known.sign, known.coordinate, known.bound)
             continue
-        arm = float(np.linalg.norm(contact.centre))
-        sphere = contact.joint, contact.centre.tolist(), contact.radius, contact.host, arm
+        centre = contact.centre.tolist()
+        arm = hypot(*centre) + (0.0 if contact.edges is None else contact.edges.extent)
+        sphere = contact.joint, centre, contact.radius, contact.host, arm
         if (solid := contact.other) is None:
             gaps.add_point(*sphere)
-        else:
-            other_arm = float(np.linalg.norm(solid.place))
-            *own, host, arm = sphere
-            arm += 0.0 if contact.edges is None else contact.edges.extent
-            gaps.add_pair(*own, host, arm, native_solid(solid), native_sharp(contact), solid.host, other_arm)
+            continue
+        if solid not in places:
+            places[solid] = hypot(*solid.place.tolist())
+        gaps.add_pair(*sphere, native_solid(solid), native_sharp(contact), solid.host, places[solid])
     gaps.gather()
     return gaps
 

@@ -24,11 +24,11 @@ from contactsim.contact_dynamics.engines import (
     ResolvedImpact,
     ResolvedStage,
 )
-from contactsim.multibody.plain_robot import PlainContact
 
 from . import _native
 from .contacts import CLEAR_RANK, MODES, NUMBERS, REDUNDANCY, RULES, SINGULAR
-from .solids import native_sharp, native_solid, padded
+from .cruises import native_gaps
+from .solids import padded
 
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
 PHASES = (Phase.NONE, Phase.FREE, Phase.DIRECTED, Phase.INCIPIENT)
@@ -46,7 +46,6 @@ WITHOUT_DIRECTION = {  # by standing and phase: these are made once
     (3, 0): CLOSED,
 }
 PLAIN = [1.0, math.inf]  # of a contact that may close, and does not bounce
-UNKNOWN = PlainContact(-1, np.zeros(3), velocity=0)  # in the place of a contact that no event of this may touch
 Array = np.ndarray
 
 
@@ -119,19 +118,7 @@ class NativeEvents(CompiledEvents):
         law = IMPACTS[plain.impact]
         world, own = _native.TouchingWorld(robot, mode, drive, event_rules(plain), law), plain.arc.robot
         coefficients = (plain.friction, plain.static_friction, plain.restitution)
-        columns = zip(own.contacts, plain.tangents, *(column.tolist() for column in coefficients), strict=True)
-        for known, tangents, *numbers in columns:
-            contact = known or UNKNOWN
-            if contact.is_limit:
-                limit = contact.velocity, contact.sign, contact.coordinate, contact.bound
-                world.add_limit(*limit, numbers[2])
-                continue
-            sphere = contact.joint, contact.centre.tolist(), contact.radius
-            if contact.other is None:
-                world.add_point(*sphere, tangents, *numbers)
-            else:
-                world.add_pair(*sphere, native_solid(contact.other), native_sharp(contact), tangents, *numbers)
-        world.gather()
+        world.take(native_gaps(own), list(plain.tangents), *(np.array(column, dtype=float) for column in coefficients))
         width = len(own.ground.basis) - 1
         widths = tuple([width if contact is not None and not contact.is_limit else 0 for contact in own.contacts])
         return cls(world, drive, widths, own.nv)

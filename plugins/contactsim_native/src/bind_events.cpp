@@ -130,12 +130,6 @@ Event event_of(const TouchingWorld& world, double t, const Row& x, const std::ve
     return event;
 }
 
-void add(TouchingWorld& world, const Contact& contact, int tangents, double kinetic, double resting,
-         double restitution) {
-    world.contacts.push_back(contact), world.tangents.push_back(tangents);
-    world.kinetic.push_back(kinetic), world.resting.push_back(resting), world.restitution.push_back(restitution);
-}
-
 }  // namespace
 
 void bind_events(nb::module_& m) {
@@ -176,27 +170,19 @@ void bind_events(nb::module_& m) {
                  const auto own = static_cast<ImpactLaw>(law);
                  new (self) TouchingWorld{robot, drive, mode.terrain, mode.turning, rules, own, {}, {}, {}, {}, {}, {}};
              })
-        .def("add_point",
-             [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, int tangents,
-                double kinetic, double resting, double restitution) {
-                 demand(joint >= 0 && joint < int(world.robot.joints.size()), "a joint by its number");
-                 add(world, point(joint, centre, radius), tangents, kinetic, resting, restitution);
-             })
-        .def(
-            "add_pair",
-            [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius,
-               std::shared_ptr<const Solid> solid, const Sharp* sharp, int tangents, double kinetic, double resting,
-               double restitution) {
-                demand(joint < int(world.robot.joints.size()), "a joint by its number");
-                add(world, pair(joint, centre, radius, solid, sharp), tangents, kinetic, resting, restitution);
-            },
-            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("sharp").none(),
-            nb::arg("tangents"), nb::arg("kinetic"), nb::arg("resting"), nb::arg("restitution"))
-        .def("gather", [](TouchingWorld& world) { world.couples = Couples(world.contacts); })
-        .def("add_limit",
-             [](TouchingWorld& world, int velocity, double sign, int coordinate, double bound, double restitution) {
-                 add(world, limit(velocity, sign, coordinate, bound), 0, 0.0, 0.0, restitution);
-             });
+        .def("take", [](TouchingWorld& world, const Gaps& gaps, const std::vector<int>& tangents, Row kinetic,
+                        Row resting, Row restitution) {
+            const std::size_t count = gaps.contacts.size();
+            demand(tangents.size() == count && kinetic.shape(0) == count && resting.shape(0) == count &&
+                       restitution.shape(0) == count,
+                   "rows of friction and coefficients of each contact");
+            world.contacts = gaps.contacts, world.couples = gaps.couples, world.tangents = tangents;
+            world.kinetic = numbers(kinetic), world.resting = numbers(resting);
+            world.restitution = numbers(restitution);
+            for (std::size_t i = 0; i < count; ++i) {
+                if (world.contacts[i].is_limit()) world.tangents[i] = 0;
+            }
+        });
 
     nb::class_<Outcome>(m, "Outcome")
         .def_prop_ro("velocity", [](const Outcome& o) { return row_of(o.v); })
