@@ -264,3 +264,41 @@ def test_a_pile_is_watched_by_what_is_near(monkeypatch: pytest.MonkeyPatch) -> N
     assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
     assert off(one.final_x, other.final_x) < 10.0 * RUN
     assert len(taken) < 0.2 * sum(len(arc.segments) for arc in one.arcs)
+
+
+def stacked(seed: int, count: int = 2) -> tuple[cs.ContactSystem, cs.State]:
+    """Boxes that lie above each other and slide and turn."""
+    rng, names = np.random.default_rng(seed), [f"box{k}" for k in range(count)]
+    world = cs.Robot.merge([box(0.2 + 0.02 * rng.random(), 0.15, 0.1) for _ in names], names)
+    start = {}
+    for k, name in enumerate(names):
+        turn = pin.exp3(np.array([0.0, 0.0, 0.3 * rng.normal()]))
+        placed = pin.SE3(turn, np.array([*(0.02 * rng.normal(size=2)), 0.051 + 0.101 * k]))
+        speed = turn.T @ np.array([*(0.6 * rng.normal(size=2)), 0.0])
+        start[name] = pin.SE3ToXYZQUAT(placed), np.array([*speed, 0.0, 0.0, 2.0 * rng.normal()])
+    return cs.ContactSystem(world), cs.State(*world.pack(start))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_boxes_that_slide_on_each_other_are_those_of_python(seed: int) -> None:
+    """On their faces, redundantly."""
+    system, state = stacked(seed)
+    one, other = (cs.simulate(system, state, (0.0, 0.15), engine=engine) for engine in ("native", "python"))
+    assert any(arc.mode.redundant for arc in one.arcs)
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert off(one.final_x, other.final_x) < RUN
+
+
+def test_steps_whose_forces_the_engine_does_not_know_are_those_of_python() -> None:
+    """Here those by which a dense output is made."""
+    system, state = stacked(4)
+    run = cs.simulate(system, state, (0.0, 0.08), engine="native")
+    assert run.status is cs.Status.FINISHED
+    assert run.check()
+
+
+def test_steps_are_not_cut_to_where_the_engine_knows_the_forces() -> None:
+    """As these are chosen anew, Python takes one that is as long as its error allows."""
+    system, state = stacked(0, 3)
+    run = cs.simulate(system, state, (0.0, 0.12), engine="native")
+    assert sum(len(arc.segments) for arc in run.arcs) < 200

@@ -282,6 +282,7 @@ bool Voyage::advance(double proposed, double longest) {
         stages(h, 1, Dop853::STAGES + 1);
         error = error_norm(y_new, h);
         if (error < 1.0) break;
+        if (arc_.mode.redundant && std::isnan(error)) return false;  // Python tells which forces act
         const double factor = rules_.safety * std::pow(error, -0.125);
         length *= factor > rules_.min_factor ? factor : rules_.min_factor;  // NaN: the shortest
         rejected = true;
@@ -297,10 +298,13 @@ bool Voyage::advance(double proposed, double longest) {
     return false;
 }
 
+bool Voyage::is_known(const double* y_new) const {
+    const auto finite = [](double number) { return std::isfinite(number); };
+    return std::all_of(y_new, y_new + n_, finite) && std::all_of(step_.parts.begin(), step_.parts.end(), finite);
+}
+
 bool Voyage::end_step(const double* y_new, const double* f_new, double end, double spent) {
-    for (int i = 0; i < n_; ++i) {
-        if (!std::isfinite(y_new[i])) return false;
-    }
+    if (!is_known(y_new)) return false;
     step_.t1 = step_.until = end;
     chart_point(y_new, step_.end.data());
     if (!values_at(end, step_.end.data(), step_.guards.data())) return false;

@@ -280,9 +280,7 @@ bool Voyage::land(double t) {
         stages(h, Dop853::STAGES + 1, Dop853::ALL);
         dense_output(y_new, h);
     }
-    for (int i = 0; i < n_; ++i) {
-        if (!std::isfinite(y_new[i])) return false;
-    }
+    if (!is_known(y_new)) return false;
     step_.t1 = step_.until = t;
     step_.miss = std::min(1.0, std::pow(1.0 / grown, rules_.spent));
     chart_point(y_new, step_.end.data());

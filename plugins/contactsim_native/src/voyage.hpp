@@ -160,6 +160,9 @@ class Voyage {
     // Its stages, with rates, points and dense output where DOP853 has its own; false where it misses too much.
     bool lower_step(const Lower& method, double end);
 
+    // Whether all rates of a step were, to its end and for its dense output.
+    bool is_known(const double* y_new) const;
+
     // State, guards and what the step misses where it ends; the next step is known.
     bool end_step(const double* y_new, const double* f_new, double end, double spent);
 
