@@ -334,6 +334,17 @@ def test_what_the_engine_does_not_know_is_not_followed(followed: Followed) -> No
     assert followed.events == before
 
 
+def test_bodies_that_touch_each_other_are_not_followed(followed: Followed) -> None:
+    """Not even where none of them touches another one."""
+    box = cs.Robot.box(0.5, (0.1, 0.1, 0.1), friction=0.4, restitution=0.5)
+    for other in (box, cs.Robot.sphere(0.5, 0.05, friction=0.4)):
+        world = cs.Robot.merge([box, other], ["a", "b"])
+        start = {"a": ([0.0, 0, 0.055, 0, 0, 0, 1], np.zeros(6)), "b": ([1.0, 0, 0.055, 0, 0, 0, 1], np.zeros(6))}
+        run = cs.simulate(cs.ContactSystem(world), cs.State(*world.pack(start)), (0.0, 0.1))
+        assert len(run.all_events) > 1
+    assert followed.events == 0
+
+
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
 def test_what_a_users_function_raises_within_a_journey_ends_the_run_there(kind: type[BaseException]) -> None:
     case = landings.landing("solo12", 1)
