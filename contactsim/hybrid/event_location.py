@@ -491,7 +491,7 @@ class Watch:
 
     def _soon(self, seen: Samples, values: Array, rounding: Array) -> Array:
         """Mask (ng,) of guards that may fall to zero within the accuracy of an event's time, as fast as in a step."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):  # of samples at one time: as fast as can be
             speed = (np.abs(np.diff(seen.values, axis=0)) / np.diff(seen.times)[:, None]).max(axis=0)
             if seen.bounds is not None:
                 speed[seen.bounds.guards] = np.maximum(speed[seen.bounds.guards], seen.bounds.speed)

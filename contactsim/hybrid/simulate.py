@@ -500,7 +500,7 @@ class Simulation:
     def _travel(self, fired: frozenset[Hashable], bound: float) -> bool:
         """Pass an event, and those that follow, by a compiled engine, as far as it knows them; False: not the first."""
         most = min(self._at_once, self._settings.max_events - len(self._events) - 1)
-        goes_on = most > 0 and self._at_once > 1 and self._settings.accumulation == "pass"
+        goes_on = most > 0 and CLOCK not in fired and self._at_once > 1 and self._settings.accumulation == "pass"
         course = self._stepper.departing(bound) if goes_on else None
         if course is None:
             return False
