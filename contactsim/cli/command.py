@@ -73,7 +73,9 @@ def run(
         bool,
         typer.Option("--spread", help="Carry a cloud of tilts and heights through a landing: run.html, and a figure."),
     ] = False,
-    all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
+    all_events: Annotated[
+        bool, typer.Option("--all-events", help="Print every event of a long table, and every note.")
+    ] = False,
     checkpoint: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="How often what was computed is written; 0: at the end.")
     ] = 10.0,

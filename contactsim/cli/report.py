@@ -19,6 +19,7 @@ from ..hybrid.stiff_arcs import stiffness_note
 from ..hybrid.trajectory import Event, Trajectory
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
+NOTES = 8  # that are printed of many: heaps tell for each of their modes whose forces are not unique
 PLOT_DPI = 200  # dots an inch, of pictures made of pixels
 UNCHECKED = "not checked, so that Ctrl-C ends at once; Trajectory.load('run.nc').check() does it"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -43,11 +44,14 @@ def report_run(trajectory: Trajectory, title: str, all_events: bool, checked: bo
         console.print(event_table(trajectory.events, title, all_events))
     else:
         console.print("no events")
-    notes = [*trajectory.notes, *(note for event in trajectory.events for note in event.notes)]
+    found = [*trajectory.notes, *(note for event in trajectory.events for note in event.notes)]
     if stiff := stiffness_note(trajectory):
-        notes.append(stiff)
-    for note in dict.fromkeys(notes):
+        found.append(stiff)
+    notes = list(dict.fromkeys(found))
+    for note in notes if all_events else notes[:NOTES]:
         console.print(f"note: {escape(note)}", soft_wrap=True)
+    if not all_events and len(notes) > NOTES:
+        console.print(f"note: {len(notes) - NOTES} more notes; --all-events prints them")
     style = "green" if trajectory.status.complete else "bold red"
     console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)
     line, sound = residual_line(trajectory) if checked else (UNCHECKED, True)

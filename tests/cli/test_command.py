@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -200,6 +201,16 @@ def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str], monkeypat
     _, long, _ = command(capsys, "run", "biped", "--out", "o", "--all-events")
     assert "more events" not in long
     assert all(time in long for time in times)
+
+
+def test_many_notes_are_shortened(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "NOTES", 2)
+    run = replace(cs.load_scene("biped").simulate(0.01), notes=("one", "two", "three"))
+    report.report_run(run, "run", all_events=False)
+    short = capsys.readouterr().out
+    assert "note: two" in short and "note: three" not in short and "note: 1 more notes; --all-events" in short
+    report.report_run(run, "run", all_events=True)
+    assert "note: three" in capsys.readouterr().out
 
 
 def test_results_of_two_runs_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
