@@ -22,6 +22,7 @@ MOST_CUTS = 100  # of the way along which margins are looked at; two or three ar
 CLOSEST = 4.0 * float(np.finfo(float).eps)  # relative accuracy of a zero; brentq takes no less
 CUTS = 60  # tangent planes of a cone, at most; each is a quarter as far off as the one before
 OUTSIDE = 1e-13  # of its cone by which a force counts as in it, relative to the largest
+NEARLY = 1e-7  # the same up to which forces are taken that rounding lets no nearer
 CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative
 
 
@@ -126,30 +127,35 @@ def smallest_admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces
 
     "Smallest" is said of the unknowns: normal forces, and tangential ones of contacts that stick. So |y| is to be least
     with cone margins that are not negative. A cone is the meet of its tangent planes, of which those are taken, one
-    after the other, at which the forces so far are outside.
+    after the other, at which the forces so far are outside, until they are inside, or as near to it as rounding lets
+    them: planes that hardly differ tell the forces less well.
     """
     scale = _scale(problem, modes, forces)
     blocks, values, cones = _cones(problem, modes, forces / scale, null, scale)
     ends = np.cumsum([size for _, size in cones])
     parts = [(second, slice(end - size, end)) for (second, size), end in zip(cones, ends, strict=True)]
     planes = [(blocks[part][0], float(values[part][0])) for second, part in parts if not second]
-    y: Array | None = np.zeros(null.shape[1])
+    y, before, nearest = np.zeros(null.shape[1]), np.inf, np.inf
     for _ in range(CUTS):
         inside = values + blocks @ y
-        cut = []
+        off = max((-(value + float(row @ y)) for row, value in planes), default=0.0)
         for second, part in parts:
             top, *aside = inside[part]
-            if second and top - np.linalg.norm(aside) < -OUTSIDE:
+            outside = float(np.linalg.norm(aside)) - top if second else 0.0
+            if outside > OUTSIDE:
                 normal = np.append(1.0, -np.array(aside) / np.linalg.norm(aside))
-                cut.append((normal @ blocks[part], float(normal @ values[part])))
-        planes += cut
-        if not cut and min((value + row @ y for row, value in planes), default=0.0) >= -OUTSIDE:
+                planes.append((normal @ blocks[part], float(normal @ values[part])))
+            off = max(off, outside)
+        if off < nearest:
+            nearest, best = off, y
+        falls, before = off <= 0.5 * before, off
+        if off <= OUTSIDE or (off <= RANK and not falls):
             break
-        y = _least_distance(np.array([row for row, _ in planes]), -np.array([value for _, value in planes]))
-        if y is None:
+        found = _least_distance(np.array([row for row, _ in planes]), -np.array([value for _, value in planes]))
+        if found is None:
             return None
-    found = np.asarray(forces + scale * (null @ y))
-    return found if least_margin(problem, modes, found) >= -rounding(found) else None
+        y = found
+    return np.asarray(forces + scale * (null @ best)) if nearest <= NEARLY else None
 
 
 def _least_distance(matrix: Array, right: Array) -> Array | None:

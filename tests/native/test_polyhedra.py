@@ -302,3 +302,11 @@ def test_steps_are_not_cut_to_where_the_engine_knows_the_forces() -> None:
     system, state = stacked(0, 3)
     run = cs.simulate(system, state, (0.0, 0.12), engine="native")
     assert sum(len(arc.segments) for arc in run.arcs) < 200
+
+
+def test_forces_of_three_boxes_that_slide_on_each_other_obey_their_laws() -> None:
+    """Ten and more of them, of which many may act: they keep to their cones in every step, which its check looks at."""
+    system, state = stacked(4, 3)
+    run = cs.simulate(system, state, (0.0, 0.0451), engine="native")
+    assert any(arc.mode.redundant and len(arc.mode.closed) > 10 for arc in run.arcs)
+    assert run.check()

@@ -55,23 +55,24 @@ struct ConeRows {
     std::vector<Row> cone;
 };
 
-// The tangent plane of a cone at which the forces at y are farthest outside; false where they are inside.
-bool plane_at(const ConeRows& rows, const Vector& y, double outside, Row& found) {
-    if (rows.cone.empty()) return false;
+// How far the forces at y are outside of a cone, and if that is more than `outside` the tangent plane at which they are.
+double plane_at(const ConeRows& rows, const Vector& y, double outside, Row& found) {
+    if (rows.cone.empty()) return 0.0;
     Vector aside;
     double size = 0.0;
     for (std::size_t d = 1; d < rows.cone.size(); ++d) {
         aside.push_back(rows.cone[d].at(y));
         size = std::hypot(size, aside.back());
     }
-    if (rows.cone[0].at(y) - size >= -outside) return false;
+    const double off = size - rows.cone[0].at(y);
+    if (off <= outside) return off;
     found = rows.cone[0];
     for (std::size_t d = 0; d < aside.size(); ++d) {
         const double share = aside[d] / size;
         for (std::size_t j = 0; j < y.size(); ++j) found.a[j] -= share * rows.cone[1 + d].a[j];
         found.b -= share * rows.cone[1 + d].b;
     }
-    return true;
+    return off;
 }
 
 // The u (k,) that minimises |sum u_i columns_i - target|, columns that are independent, by Gram and Schmidt.
@@ -102,7 +103,7 @@ Vector least_squares(const Vectors& columns, const Vector& target) {
 class NonNegative {
   public:
     NonNegative(const Vectors& columns, const Vector& target) : columns_(columns), target_(target) {
-        u_.assign(columns.size(), 0.0), active_.assign(columns.size(), false);
+        u_.assign(columns.size(), 0.0), active_.assign(columns.size(), false), barred_ = active_;
     }
 
     // False where it runs in circles.
@@ -119,6 +120,9 @@ class NonNegative {
             }
             active_[next] = true;
             descend();
+            // One that leaves at once seemed to lead down by rounding alone: it waits until another one does.
+            if (active_[next]) barred_.assign(barred_.size(), false);
+            else barred_[next] = true;
         }
         return false;
     }
@@ -127,14 +131,14 @@ class NonNegative {
     const Vectors& columns_;
     const Vector& target_;
     Vector u_;
-    std::vector<char> active_;
+    std::vector<char> active_, barred_;
 
     // The column along which the residual falls fastest; -1: along none.
     int steepest(const Vector& residual) const {
         int found = -1;
         double most = 0.0;
         for (std::size_t i = 0; i < u_.size(); ++i) {
-            if (active_[i]) continue;
+            if (active_[i] || barred_[i]) continue;
             const double size = length_of(columns_[i]), along = product(columns_[i], residual);
             if (along > SPENT * size && along / size > most) most = along / size, found = static_cast<int>(i);
         }
@@ -341,7 +345,7 @@ std::optional<std::vector<double>> farthest_inside(const std::vector<ForceCone>&
 }
 
 // A cone is the meet of its tangent planes, of which those are taken, one after the other, at which the forces so far
-// are outside.
+// are outside, until they are inside, or as near to it as rounding lets them.
 std::optional<std::vector<double>> smallest_inside(const std::vector<ForceCone>& cones, const Vectors& moves,
                                                    const ForceRules& rules, const std::vector<double>& forces) {
     const int p = static_cast<int>(moves.size());
@@ -356,18 +360,23 @@ std::optional<std::vector<double>> smallest_inside(const std::vector<ForceCone>&
         all.push_back(own);
     }
     std::optional<std::vector<double>> y = std::vector<double>(p, 0.0);
+    double before = INFINITY;
     for (int cut = 0; cut < rules.cuts; ++cut) {
-        bool inside = true;
+        double off = 0.0;
+        for (const Row& row : planes) off = std::max(off, -row.at(*y));
         Row plane;
         for (const ConeRows& own : all) {
-            if (!plane_at(own, *y, rules.outside, plane)) continue;
-            planes.push_back(plane), inside = false;
+            const double outside = plane_at(own, *y, rules.outside, plane);
+            if (outside > rules.outside) planes.push_back(plane);
+            off = std::max(off, outside);
         }
-        for (const Row& row : planes) inside = inside && row.at(*y) >= -rules.outside;
-        if (inside) break;
+        const bool falls = off <= 0.5 * before;
+        before = off;
+        if (off <= rules.outside || (off <= rules.residual && !falls)) break;
         y = least_distance(planes, p, rules.residual);
         if (!y) return y;
     }
+    if (before > rules.residual) return std::nullopt;
     scale(*y, size);
     return y;
 }
