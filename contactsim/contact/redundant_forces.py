@@ -16,13 +16,11 @@ from ..common.arrays import Array
 from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, islands, rows_of
-from .zero import EDGE, RANK, SMALLEST_FORCE, rounding
+from .smallest_in_cones import Cone, smallest_in_cones
+from .zero import EDGE, SMALLEST_FORCE, rounding
 
 MOST_CUTS = 100  # of the way along which margins are looked at; two or three are the rule
 CLOSEST = 4.0 * float(np.finfo(float).eps)  # relative accuracy of a zero; brentq takes no less
-CUTS = 60  # tangent planes of a cone, at most; each is a quarter as far off as the one before
-OUTSIDE = 1e-13  # of its cone by which a force counts as in it, relative to the largest
-NEARLY = 1e-7  # the same up to which forces are taken that rounding lets no nearer
 CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative
 
 
@@ -95,7 +93,7 @@ def _admissible_alone(
             found = largest_margin(problem, modes, forces, null)
             if least_margin(problem, modes, found) >= -rounding(found):
                 return found
-            best = found if best is None else best
+            best = found if best is None or smallest else best
     return forces if best is None else best
 
 
@@ -126,49 +124,14 @@ def smallest_admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces
     """The smallest admissible forces `forces` + `null` @ y, where `forces` are the smallest of all; None if none is.
 
     "Smallest" is said of the unknowns: normal forces, and tangential ones of contacts that stick. So |y| is to be least
-    with cone margins that are not negative. A cone is the meet of its tangent planes, of which those are taken, one
-    after the other, at which the forces so far are outside, until they are inside, or as near to it as rounding lets
-    them: planes that hardly differ tell the forces less well.
+    with cone margins that are not negative, see `smallest_in_cones`.
     """
     scale = _scale(problem, modes, forces)
-    blocks, values, cones = _cones(problem, modes, forces / scale, null, scale)
-    ends = np.cumsum([size for _, size in cones])
-    parts = [(second, slice(end - size, end)) for (second, size), end in zip(cones, ends, strict=True)]
-    planes = [(blocks[part][0], float(values[part][0])) for second, part in parts if not second]
-    y, before, nearest = np.zeros(null.shape[1]), np.inf, np.inf
-    for _ in range(CUTS):
-        inside = values + blocks @ y
-        off = max((-(value + float(row @ y)) for row, value in planes), default=0.0)
-        for second, part in parts:
-            top, *aside = inside[part]
-            outside = float(np.linalg.norm(aside)) - top if second else 0.0
-            if outside > OUTSIDE:
-                normal = np.append(1.0, -np.array(aside) / np.linalg.norm(aside))
-                planes.append((normal @ blocks[part], float(normal @ values[part])))
-            off = max(off, outside)
-        if off < nearest:
-            nearest, best = off, y
-        falls, before = off <= 0.5 * before, off
-        if off <= OUTSIDE or (off <= RANK and not falls):
-            break
-        found = _least_distance(np.array([row for row, _ in planes]), -np.array([value for _, value in planes]))
-        if found is None:
-            return None
-        y = found
-    return np.asarray(forces + scale * (null @ best)) if nearest <= NEARLY else None
-
-
-def _least_distance(matrix: Array, right: Array) -> Array | None:
-    """The smallest y (k,) with A y >= b; None where there is none.
-
-    By non-negative least squares, to rounding: of the u >= 0 that minimises |(A^T u, b^T u - 1)|, the residual (r, s)
-    has y = -r / s (Lawson and Hanson, "Solving Least Squares Problems", 1974, chapter 23).
-    """
-    from scipy.optimize import nnls
-
-    system, target = np.vstack([matrix.T, right]), np.append(np.zeros(matrix.shape[1]), 1.0)
-    residual = system @ nnls(system, target)[0] - target
-    return None if -residual[-1] <= RANK else -residual[:-1] / residual[-1]
+    blocks, values, kinds = _cones(problem, modes, forces / scale, null, scale)
+    ends = np.cumsum([size for _, size in kinds])[:-1]
+    parts = zip(np.split(blocks, ends), np.split(values, ends), kinds, strict=True)
+    y = smallest_in_cones([Cone(rows, own, second) for rows, own, (second, _) in parts], null.shape[1])
+    return None if y is None else np.asarray(forces + scale * (null @ y))
 
 
 class Edges(NamedTuple):

@@ -396,7 +396,7 @@ def test_forces_of_a_plate_that_turns_change_without_a_leap() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_smallest_admissible_forces_of_legs_that_stick_and_slip(seed: int) -> None:
-    """Cones cut by their tangent planes, against an interior-point method of moderate accuracy."""
+    """Against an interior-point method of moderate accuracy."""
     problem = table(seed, 0.5)
     rng = np.random.default_rng([7, seed])
     angles = rng.uniform(0.0, 2.0 * np.pi, 6)

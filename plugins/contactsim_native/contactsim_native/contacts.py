@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.contact import cone_program, redundant_forces, stick_slip_choice, zero
+from contactsim.contact import cone_program, smallest_in_cones, stick_slip_choice, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
 from contactsim.contact.solvers import gauss_seidel, slip_directions
@@ -18,11 +18,13 @@ SINGULAR, CLEAR_RANK = 1e-13, 1e-7  # share of a matrix that is rounding, and th
 STILL = 1e-9  # share of what forces push by up to which changes of them move nothing
 Array = np.ndarray
 FORCES = _native.ForceRules(
-    outside=redundant_forces.OUTSIDE,
+    outside=zero.OUTSIDE,
     residual=zero.RANK,
     accuracy=cone_program.ACCURACY,
     smallest_force=zero.SMALLEST_FORCE,
-    cuts=redundant_forces.CUTS,
+    settled=zero.SETTLED,
+    apart=smallest_in_cones.APART,
+    steps=smallest_in_cones.STEPS,
 )
 REDUNDANCY = _native.Redundancy(
     regular=zero.REGULAR,

@@ -35,8 +35,8 @@ ContactProblem problem_of(Table delassus, Row free, Numbers widths, Row kinetic,
 
 void bind_contacts(nb::module_& m) {
     nb::class_<ForceRules>(m, "ForceRules")
-        .def(nb::init<double, double, double, double, int>(), nb::arg("outside"), nb::arg("residual"),
-             nb::arg("accuracy"), nb::arg("smallest_force"), nb::arg("cuts"));
+        .def(nb::init<double, double, double, double, double, double, int>(), nb::arg("outside"), nb::arg("residual"),
+             nb::arg("accuracy"), nb::arg("smallest_force"), nb::arg("settled"), nb::arg("apart"), nb::arg("steps"));
 
     nb::class_<Redundancy>(m, "Redundancy")
         .def(

@@ -21,8 +21,23 @@ struct ForceRules {
     double residual = 0.0;        // up to which there are no forces within all cones
     double accuracy = 0.0;        // of cone programs
     double smallest_force = 0.0;  // scale of forces that are all zero
-    int cuts = 0;                 // tangent planes of a cone, at most
+    double settled = 0.0;         // the last step towards the smallest forces, relative to these
+    double apart = 0.0;           // of two directions on the unit circle: planes that touch a cone there differ
+    int steps = 0;                // towards the smallest forces, at most
 };
+
+// A force a . y + b.
+struct ForceRow {
+    std::vector<double> a;
+    double b;
+    double at(const std::vector<double>& y) const;
+};
+
+// What forces are divided by, so that a program is one of numbers of about one.
+double scale_of(const std::vector<ForceCone>& cones, const ForceRules& rules, const std::vector<double>& forces);
+
+// Row `row` of factor (forces + sum_j y_j moves_j), forces of unit size.
+ForceRow row_of(const Vectors& moves, const std::vector<double>& forces, double scale, int row, double factor);
 
 // The least distance of a force from the edge of its cone, negative outside; infinite without cones.
 double least_margin(const std::vector<ForceCone>& cones, const std::vector<double>& forces);
