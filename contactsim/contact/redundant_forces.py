@@ -6,6 +6,7 @@ that has to be named. Along arcs it is the smallest admissible ones, which chang
 
 from __future__ import annotations
 
+from enum import Enum
 from math import hypot, sqrt
 from operator import mul
 from typing import NamedTuple
@@ -43,28 +44,37 @@ def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
     return margins
 
 
+class Wanted(Enum):
+    """Which of many forces that keep the closed contacts closed."""
+
+    SAME_MOTION = "of the largest margin: among those with the motion of the given ones, else among all"
+    SMALLEST = "the smallest admissible ones where contacts that slip leave the motion a choice, else the same motion"
+    WIDEST = "of the largest margin among all"
+
+
 def admissible(
     problem: ContactProblem,
     modes: tuple[Mode, ...],
     forces: Array,
     basis: Array,
     rows: list[int],
-    smallest: bool = False,
+    wanted: Wanted = Wanted.SAME_MOTION,
     enough: float = 0.0,
 ) -> Array:
-    """Among all forces with the same motion, those whose least cone margin is largest.
+    """Among all forces that keep the closed contacts closed, admissible ones.
 
-    Where none of them is admissible, all forces that keep the constrained rows still: contacts that slip redundantly
-    leave the motion a choice, too (those that stick do not: where a symmetric form vanishes, so does its gradient).
-    Contacts that do not push each other's bodies are looked at apart, and left alone where their margins are positive.
+    Contacts that slip redundantly leave the motion a choice, too (those that stick do not: where a symmetric form
+    vanishes, so does its gradient). The smallest admissible forces go on from `forces`, the smallest of all, and depend
+    on the state without a jump; so does the motion under them. Where none is admissible any more, those that break their
+    cones least go on from them. Contacts that do not push each other's bodies are looked at apart, and left alone where
+    their margins are positive.
 
     Args:
         problem: the contact problem.
         modes: of its contacts.
         forces: that obey the modes (m,).
         basis, rows: E and the rows that are held, see `GivenModes`.
-        smallest: take the smallest admissible ones where contacts that slip leave the motion a choice: they go on from
-            `forces`, the smallest of all, and depend on the state without a jump; so does the motion under them.
+        wanted: which of them.
         enough: least margin with which contacts are left alone [N].
     """
     for island in islands(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN]):
@@ -72,28 +82,26 @@ def admissible(
         if least_margin(problem, own, forces) >= enough:
             continue
         moved = np.any(basis[rows_of(problem, island)] != 0.0, axis=0)
-        forces = _admissible_alone(problem, own, forces, basis[:, moved], rows, smallest)
+        forces = _admissible_alone(problem, own, forces, basis[:, moved], rows, wanted)
     return forces
 
 
 def _admissible_alone(
-    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int], smallest: bool
+    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int], wanted: Wanted
 ) -> Array:
     """`admissible` of contacts that push each other."""
-    free = [basis @ kernel(problem.delassus @ basis)]
-    if Mode.SLIP in modes:
-        free.append(basis @ kernel(problem.delassus[rows] @ basis))
-    if smallest and free[-1].shape[1] > free[0].shape[1]:
-        least = smallest_admissible(problem, modes, forces, free[-1])
-        if least is not None:
-            return least
+    still = basis @ kernel(problem.delassus @ basis)
+    free = basis @ kernel(problem.delassus[rows] @ basis) if Mode.SLIP in modes else still
+    if wanted is Wanted.SMALLEST and free.shape[1] > still.shape[1]:
+        least = smallest_admissible(problem, modes, forces, free)
+        return largest_margin(problem, modes, forces, free) if least is None else least
     best = None
-    for null in free:
+    for null in (free,) if wanted is Wanted.WIDEST or free is still else (still, free):
         if null.shape[1]:
             found = largest_margin(problem, modes, forces, null)
             if least_margin(problem, modes, found) >= -rounding(found):
                 return found
-            best = found if best is None or smallest else best
+            best = found if best is None else best
     return forces if best is None else best
 
 

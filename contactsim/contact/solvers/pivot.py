@@ -15,7 +15,7 @@ from ...common.lazy import lazy, scipy
 from ..compiled import Unknown
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
-from ..redundant_forces import admissible, least_margin
+from ..redundant_forces import Wanted, admissible, least_margin
 from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE, rounding
 from .contract import ContactSolver, Start
 from .slip_directions import LEAP, Factors, GivenForces, agreed, continued, farthest, free_direction, turned
@@ -256,11 +256,12 @@ class GivenModes:
 
     def inside(self, forces: Array, slips: Sequence[Direction], smallest: bool = False) -> Array:
         """Admissible forces beside redundant ones: of the largest margin, or the smallest where motion is a choice."""
-        return admissible(self.problem, self.modes, forces, *self.basis(slips), smallest)
+        wanted = Wanted.SMALLEST if smallest else Wanted.SAME_MOTION
+        return admissible(self.problem, self.modes, forces, *self.basis(slips), wanted)
 
     def widest(self, forces: Array, slips: Sequence[Direction]) -> float:
         """The least cone margin of redundant forces, or the largest that others have where it is as good as none."""
-        found = admissible(self.problem, self.modes, forces, *self.basis(slips), enough=rounding(forces))
+        found = admissible(self.problem, self.modes, forces, *self.basis(slips), Wanted.WIDEST, rounding(forces))
         return least_margin(self.problem, self.modes, found)
 
     def basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:

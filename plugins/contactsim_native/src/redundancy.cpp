@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "force_cones.hpp"
 
@@ -45,33 +46,23 @@ class Choice {
         return moves;
     }
 
-    // Whether some of the changes move the contacts that slip: then the motion is a choice. Those that do not, into
-    // `still`. False where that is not clear.
-    bool choose(bool& moves, Vectors& still) {
+    // Whether some of the changes move the contacts that slip: then the motion is a choice. None where that is not clear.
+    std::optional<bool> moves() const {
         const Ranks& ranks = mode_.redundant->ranks;
         double largest = 0.0, usual = 0.0;
-        Vectors pushed;
-        for (const Vector& change : changes()) {
-            pushed.push_back(push(change));
-            largest = std::max(largest, length_of(pushed.back()));
-        }
+        for (const Vector& change : changes()) largest = std::max(largest, length_of(push(change)));
         for (const int row : island_.rows) usual = std::max(usual, length_of(pushed_by(row)));
-        moves = largest > ranks.clear * usual, still = changes();
-        if (!moves) return largest <= ranks.still * usual;
-        const std::size_t p = pushed.size();
-        Vectors rows(robot_.nv, Vector(p)), shares;
-        for (std::size_t j = 0; j < p; ++j) {
-            for (int k = 0; k < robot_.nv; ++k) rows[k][j] = pushed[j][k];
-        }
-        if (!null_space(rows, static_cast<int>(p), ranks.still, ranks.clear, shares)) return false;
-        still.assign(shares.size(), Vector(island_.rows.size(), 0.0));
-        for (std::size_t i = 0; i < shares.size(); ++i) add_moves(still[i], changes(), shares[i]);
-        return true;
+        if (largest > ranks.clear * usual) return true;
+        if (largest > ranks.still * usual) return std::nullopt;
+        return false;
     }
 
-    // Takes the smallest of all changes with which the forces keep to their cones; false where none does.
-    bool keep_to_cones(const ForceRules& rules, const Vector& forces, Vector& unknown) {
-        const auto y = smallest_inside(cones_, moves_of(changes()), rules, forces);
+    // Takes the smallest of all changes with which the forces keep to their cones, or break them least; false where that
+    // is not told.
+    bool keep_to_cones(const ForceRules& rules, const Vector& forces, Vector& unknown) const {
+        const Vectors moves = moves_of(changes());
+        auto y = smallest_inside(cones_, moves, rules, forces);
+        if (!y) y = farthest_inside(cones_, moves, rules, forces);
         if (!y) return false;
         for (std::size_t j = 0; j < y->size(); ++j) {
             for (std::size_t k = 0; k < island_.rows.size(); ++k) unknown[island_.rows[k]] += (*y)[j] * changes()[j][k];
@@ -79,10 +70,9 @@ class Choice {
         return true;
     }
 
-    // Forces farthest inside among those that differ by some changes; false where that is not told.
-    bool move_inside(const ForceRules& rules, const Vectors& by, Vector& forces) const {
-        if (by.empty()) return true;
-        const Vectors moves = moves_of(by);
+    // Forces farthest inside; false where that is not told.
+    bool move_inside(const ForceRules& rules, Vector& forces) const {
+        const Vectors moves = moves_of(changes());
         const auto y = farthest_inside(cones_, moves, rules, forces);
         if (y) add_moves(forces, moves, *y);
         return y.has_value();
@@ -149,24 +139,10 @@ Vector all_forces(const ContactMode& mode, const Scratch& s) {
 }
 
 // The least margin of an island, or the largest that its forces may have where that is as good as none.
-double widest(Choice& choice, const ForceRules& rules, double rounding, const Vector& forces) {
+double widest(const Choice& choice, const ForceRules& rules, double rounding, Vector forces) {
     const double margin = choice.margin(forces);
-    if (margin >= rounding) return margin;
-    bool moves = false;
-    Vectors still;
-    if (!choice.choose(moves, still)) return UNFIT;
-    double best = margin;
-    const Vectors* const sets[] = {&still, &choice.changes()};
-    for (const Vectors* by : sets) {
-        if (by->empty()) continue;
-        Vector found = forces;
-        if (!choice.move_inside(rules, *by, found)) return UNFIT;
-        const double there = choice.margin(found);
-        if (by == &still) best = there;
-        if (there >= -rounding) return there;
-        if (!moves) break;
-    }
-    return best;
+    if (margin >= rounding || choice.changes().empty()) return margin;
+    return choice.move_inside(rules, forces) ? choice.margin(forces) : UNFIT;
 }
 
 }  // namespace
@@ -206,12 +182,10 @@ bool solve_redundant(const Robot& robot, const ContactMode& mode, Scratch& s) {
     const Vector forces = all_forces(mode, s);
     for (const Island& island : s.islands) {
         if (island.unique) continue;
-        Choice choice(robot, mode, s, island);
+        const Choice choice(robot, mode, s, island);
         if (!choice.slips() || choice.margin(forces) >= 0.0) continue;
-        bool moves = false;
-        Vectors still;
-        if (!choice.choose(moves, still)) return false;
-        if (moves && !choice.keep_to_cones(mode.redundant->forces, forces, s.unknown)) return false;
+        const auto moves = choice.moves();
+        if (!moves || (*moves && !choice.keep_to_cones(mode.redundant->forces, forces, s.unknown))) return false;
     }
     return true;
 }
@@ -222,18 +196,16 @@ bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, For
     double largest = mode.redundant->nothing;
     bool slips = false;
     for (const Island& island : s.islands) {
-        Choice choice(robot, mode, s, island);
+        const Choice choice(robot, mode, s, island);
         slips = slips || choice.slips();
         if (island.unique || choice.margin(told.forces) >= 0.0) continue;
-        bool moves = false;
-        Vectors still;
-        if (!choice.choose(moves, still)) return false;
-        if (!moves && !choice.move_inside(rules, still, told.forces)) return false;
+        const auto moves = choice.moves();
+        if (!moves || (!*moves && !choice.move_inside(rules, told.forces))) return false;
     }
     for (const double force : told.forces) largest = std::max(largest, std::abs(force));
     const double rounding = mode.redundant->tolerance * largest;
     for (const Island& island : s.islands) {
-        Choice choice(robot, mode, s, island);
+        const Choice choice(robot, mode, s, island);
         const bool alone = island.unique || !slips;
         const double margin = alone ? choice.margin(told.forces) : widest(choice, rules, rounding, told.forces);
         if (margin == UNFIT) return false;
