@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .modes import Mode
-from .problem import ContactProblem, islands, part_of
+from .problem import ContactProblem, Direction, islands, part_of
 from .solvers.pivot import solve_modes, violations
 from .zero import CLEAR
 
@@ -44,26 +44,39 @@ class Paradox:
         return -self.motion / self.force
 
 
-def indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Paradox, ...]:
-    """Sliding contacts for which leaving and sliding on are both admissible, one contact at a time."""
+def indeterminate(
+    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...]
+) -> tuple[Paradox, ...]:
+    """Sliding contacts for which leaving and sliding on are both admissible, one contact at a time.
+
+    Args:
+        problem: the contact problem.
+        modes: that were chosen for it.
+        directions: in which contacts begin to slip there: the others are looked for from these.
+    """
     parts = islands(problem)
     if len(parts) == 1:
-        return _indeterminate(problem, modes)
-    found = ((own, _indeterminate(part_of(problem, own), tuple(modes[i] for i in own))) for own in parts)
-    return tuple(replace(paradox, contact=own[paradox.contact]) for own, ones in found for paradox in ones)
+        return _indeterminate(problem, modes, directions)
+    found = []
+    for own in parts:
+        part = part_of(problem, own), tuple(modes[i] for i in own), tuple(directions[i] for i in own)
+        found += [replace(paradox, contact=own[paradox.contact]) for paradox in _indeterminate(*part)]
+    return tuple(found)
 
 
-def _indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Paradox, ...]:
+def _indeterminate(
+    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...]
+) -> tuple[Paradox, ...]:
     """The same of contacts that move each other."""
     found = []
     for i, mode in enumerate(modes[: problem.count]):
         if problem.sliding[i] is None:
             continue
         other = Mode.SLIP if mode is Mode.OPEN else Mode.OPEN
-        turned = solve_modes(problem, problem.with_hosts((*modes[:i], other, *modes[i + 1 :])))
+        turned = solve_modes(problem, problem.with_hosts((*modes[:i], other, *modes[i + 1 :])), directions)
         if violations(turned):
             continue
-        chosen = solve_modes(problem, modes)
+        chosen = solve_modes(problem, modes, directions)
         open_, closed = (chosen, turned) if mode is Mode.OPEN else (turned, chosen)
         n = problem.normal(i)
         motion, force = float(open_.motion[n]), float(closed.forces[n])

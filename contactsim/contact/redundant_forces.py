@@ -65,9 +65,9 @@ def admissible(
 
     Contacts that slip redundantly leave the motion a choice, too (those that stick do not: where a symmetric form
     vanishes, so does its gradient). The smallest admissible forces go on from `forces`, the smallest of all, and depend
-    on the state without a jump; so does the motion under them. Where none is admissible any more, those that break their
-    cones least go on from them. Contacts that do not push each other's bodies are looked at apart, and left alone where
-    their margins are positive.
+    on the state without a jump; so does the motion under them. Where none is admissible any more, those that break
+    their cones least go on from them. Contacts that do not push each other's bodies are looked at apart, and left alone
+    where their margins are positive.
 
     Args:
         problem: the contact problem.

@@ -108,7 +108,7 @@ class ModeChoice:
         if any(slip is not None for slip in problem.sliding):
             from ..contact.painleve import indeterminate, sentence
 
-            if paradoxes := indeterminate(problem, solution.modes):
+            if paradoxes := indeterminate(problem, solution.modes, solution.directions):
                 names = tuple(self._world.mechanism.all_names[i] for i in staying)
                 notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
         return notes

@@ -142,7 +142,7 @@ class Modes {
 
     // Forces whose least margin is largest among all with the same motion; where none of them is admissible and some
     // contacts slip, among all that hold what is to be held. Where slip directions are looked for and these differ, the
-    // smallest admissible ones.
+    // smallest admissible ones, or those that break their cones least.
     bool move_inside(const std::vector<int>& island) {
         const Vectors basis = basis_of(island);
         const int k = static_cast<int>(basis.size());
@@ -162,10 +162,10 @@ class Modes {
             if (!moves_by(held, basis, all[1])) return false;
         }
         if (!turning_.empty() && all.back().size() > all.front().size()) {
-            if (const auto y = smallest_inside(cones, all.back(), rules_.forces, chosen_.forces)) {
-                add_moves(chosen_.forces, all.back(), *y);
-                return true;
-            }
+            auto y = smallest_inside(cones, all.back(), rules_.forces, chosen_.forces);
+            if (!y) y = farthest_inside(cones, all.back(), rules_.forces, chosen_.forces);
+            if (y) add_moves(chosen_.forces, all.back(), *y);
+            return y.has_value();
         }
         std::vector<double> best;
         for (const Vectors& moves : all) {

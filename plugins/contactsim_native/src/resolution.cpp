@@ -756,12 +756,12 @@ class Resolution final : public Landing {
     bool determinate(const OwnProblem& own, const Chosen& chosen) const {
         for (int k = 0; k < own.problem.count; ++k) {
             if (!own.problem.slides[k]) continue;
-            Chosen other = guessed(chosen.modes);
+            Chosen other = chosen;
             const bool opens = chosen.modes[k] == Touch::open;
             other.modes[k] = opens ? Touch::slip : Touch::open;
             const Verdict verdict = in_modes(own.problem, rules_.pivots, other, true);
             if (verdict == Verdict::broken) continue;
-            Chosen same = guessed(chosen.modes);
+            Chosen same = chosen;
             if (verdict == Verdict::unknown) return false;
             if (in_modes(own.problem, rules_.pivots, same, true) == Verdict::unknown) return false;
             if (is_choice(own, k, opens ? same : other, opens ? other : same)) return false;
