@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.optimize import brentq
 from test_bodies import FINE, check_derivative, pose
 from test_derivatives import ANALYTIC, check_terms, random_state
 from test_edges import OFF, on_fixed
@@ -306,3 +307,27 @@ def test_a_cone_slides_over_an_edge_and_tips() -> None:
     turn, way = pin.XYZQUATToSE3(state.q).rotation, np.zeros(12)
     way[:3], way[6:9] = turn.T @ [1.0, 0.3, 0.0], turn.T @ [0.5, 1.0, 0.0]  # it goes on lying there
     check_derivative(system, state, 0.08, [way])
+
+
+def test_the_tip_hands_over_to_the_side_with_the_same_normal() -> None:
+    """On a rod almost along the side: the way beyond the tip at which it ends turns the normal ten times as far."""
+    across = pin.SE3(pin.exp3(np.array([0.0, 0.5 * np.pi, 0.0])), np.zeros(3))
+    rod, cone = cs.Robot.capsule(1.0, 0.05, 0.4, root="fixed"), cs.Robot.cone(1.0, 0.05, 0.1)
+    mechanism = cs.ContactSystem(
+        cs.Robot.merge([rod, cone], ["rod", "cone"], placements=[across, None]), terrain=cs.terrain.Flat(-1.0)
+    ).world.mechanism
+    names = "cone/cone/1+rod/capsule", "cone/cone/side+rod/capsule/side"
+    tip, side = (mechanism.all_names.index(name) for name in names)
+    on_rod, beyond_the_tip = (2, 0), 100
+
+    def configuration(tilt: float) -> Array:
+        turned = pin.exp3(np.array([0.0, 0.0, 0.1])) @ pin.exp3(np.array([0.0, tilt, 0.0]))
+        return pin.SE3ToXYZQUAT(pin.SE3(turned, np.array([0.01, 0.0, 0.15])))
+
+    def margin(tilt: float) -> float:
+        return mechanism.region_margin(configuration(tilt), tip, on_rod, beyond_the_tip)
+
+    q = configuration(brentq(margin, 2.0, 2.3, xtol=1e-15))
+    within = mechanism.within({tip: on_rod, side: (1,)})
+    rows = within.terms(0.0, q, np.zeros(6), (tip, side)).rows
+    np.testing.assert_allclose(rows[0], rows[3], atol=1e-8)
