@@ -148,8 +148,9 @@ class Modes {
         const int k = static_cast<int>(basis.size());
         Vectors image(problem_.rows, std::vector<double>(k)), held;
         for (int j = 0; j < k; ++j) {
-            for (int i = 0; i < problem_.rows; ++i) {
-                for (int c = 0; c < problem_.rows; ++c) image[i][j] += problem_.at(i, c) * basis[j][c];
+            for (int c = 0; c < problem_.rows; ++c) {
+                if (basis[j][c] == 0.0) continue;  // most are: an unknown pushes along one contact
+                for (int i = 0; i < problem_.rows; ++i) image[i][j] += problem_.at(i, c) * basis[j][c];
             }
         }
         for (const int row : held_) held.push_back(image[row]);
