@@ -77,7 +77,8 @@ def solve_contacts(
         normal = motion[list(problem.starts)] if rows else np.empty(0)
         e = _coefficients(restitution, "restitution", len(rows), most=1.0)
         problem = replace(problem, rebound=tuple(np.where(normal < 0.0, -e * normal, 0.0).tolist()))
-    solution = solve(problem, solvers=None if solvers is None else tuple(solvers))
+    tried = None if solvers is None else tuple(solvers)
+    solution = solve(problem, solvers=tried, evenly=restitution is not None)
     return replace(solution, unique=solution.unique and _is_the_only_one(solution))
 
 
