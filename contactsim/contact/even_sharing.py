@@ -68,11 +68,11 @@ def _others_at_rest(problem: ContactProblem, solution: ContactSolution) -> list[
     """Open contacts that do not move along their normals."""
     if Mode.OPEN not in solution.modes:
         return []
-    creep, motion = CREEP * problem.speed, problem.delassus @ solution.forces + problem.free
+    still, motion = ACROSS_SINGULAR * problem.speed, problem.delassus @ solution.forces + problem.free
     return [
         i
         for i, mode in enumerate(solution.modes[: problem.count])
-        if mode is Mode.OPEN and abs(motion[problem.normal(i)]) <= creep
+        if mode is Mode.OPEN and abs(motion[problem.normal(i)]) <= still
         if not (problem.slack and np.isinf(problem.slack[i]))
     ]
 

@@ -22,11 +22,11 @@ double largest_of(const Vector& numbers) {
 std::vector<int> others_at_rest(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
     Vector w;
     problem.motion(chosen.forces, w);
-    const double creep = rules.creep * problem.speed(rules.nothing);
+    const double still = rules.across_singular * problem.speed(rules.nothing);
     std::vector<int> found;
     for (int i = 0; i < problem.count; ++i) {
         const bool takes_part = chosen.modes[i] == Touch::open && !std::isinf(problem.slack[i]);
-        if (takes_part && std::abs(w[problem.first[i]]) <= creep) found.push_back(i);
+        if (takes_part && std::abs(w[problem.first[i]]) <= still) found.push_back(i);
     }
     return found;
 }
