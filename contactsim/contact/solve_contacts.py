@@ -59,7 +59,8 @@ def solve_contacts(
     Returns:
         `.forces` (m,), `.motion` (m,), `.modes` and `.residual`, the largest violation of a law relative to the largest
         force or motion, with `.residuals` by law. `.unique` is False where other forces do the same (redundant
-        contacts: the smallest ones are given, or those with the largest margin) and where another solution is found.
+        contacts: the smallest ones are given, or those with the largest margin, and where impacts leave the motion a
+        choice those of contacts that yield alike, see `even_sharing`) and where another solution is found.
         Little friction rules that out; else up to 81 combinations of modes are all tried, and of more those that differ
         at one contact.
 
