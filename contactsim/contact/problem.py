@@ -191,6 +191,7 @@ class ContactSolution:
         forces: lam (m,).
         directions: unit slip direction of each slipping contact, else None.
         unique: whether the forces are the only ones; the motion always is, unless contacts slip redundantly.
+        undecided: whether other motions fulfil the law as well, and no rule says which it is.
     """
 
     problem: ContactProblem
@@ -198,6 +199,7 @@ class ContactSolution:
     forces: Array
     directions: tuple[Direction, ...]
     unique: bool
+    undecided: bool = False
 
     @lazy
     def motion(self) -> Array:
@@ -329,4 +331,5 @@ def joined(
         for k, i in enumerate(own):
             modes[i], directions[i] = solution.modes[k], solution.directions[k]
     unique = all(solution.unique for solution in solutions)
-    return ContactSolution(replace(problem, lifted=frozenset(lifted)), tuple(modes), forces, tuple(directions), unique)
+    problem, undecided = replace(problem, lifted=frozenset(lifted)), any(solution.undecided for solution in solutions)
+    return ContactSolution(problem, tuple(modes), forces, tuple(directions), unique, undecided)

@@ -59,7 +59,8 @@ def solve_contacts(
     Returns:
         `.forces` (m,), `.motion` (m,), `.modes` and `.residual`, the largest violation of a law relative to the largest
         force or motion, with `.residuals` by law. `.unique` is False where other forces do the same (redundant
-        contacts: the smallest ones are given, or those with the largest margin) and where another solution is found.
+        contacts: the smallest ones are given, or those with the largest margin, and where impacts leave the motion a
+        choice those of contacts that yield alike, see `even_sharing`) and where another solution is found.
         Little friction rules that out; else up to 81 combinations of modes are all tried, and of more those that differ
         at one contact.
 
@@ -77,7 +78,8 @@ def solve_contacts(
         normal = motion[list(problem.starts)] if rows else np.empty(0)
         e = _coefficients(restitution, "restitution", len(rows), most=1.0)
         problem = replace(problem, rebound=tuple(np.where(normal < 0.0, -e * normal, 0.0).tolist()))
-    solution = solve(problem, solvers=None if solvers is None else tuple(solvers))
+    tried = None if solvers is None else tuple(solvers)
+    solution = solve(problem, solvers=tried, evenly=restitution is not None)
     return replace(solution, unique=solution.unique and _is_the_only_one(solution))
 
 

@@ -52,23 +52,40 @@ def _behind_the_first() -> Iterator[ContactSolver]:
 
 
 def solve(
-    problem: ContactProblem, guess: tuple[Mode, ...] | None = None, solvers: tuple[ContactSolver, ...] | None = None
+    problem: ContactProblem,
+    guess: tuple[Mode, ...] | None = None,
+    solvers: tuple[ContactSolver, ...] | None = None,
+    evenly: bool = False,
 ) -> ContactSolution:
     """Modes and forces of all contacts together, by the first of the solvers that finds any; None: all `in_order`.
+
+    With `evenly`, of several motions of redundant contacts that of contacts that yield alike: see `even_sharing`.
 
     Raises:
         NoAdmissibleModeError: no combination of modes satisfies the law; the problem is attached.
     """
     if problem.rebound:
-        shifted = solve(problem.shifted, guess, solvers)
+        shifted = solve(problem.shifted, guess, solvers, evenly)
         return replace(shifted, problem=replace(problem, lifted=shifted.lifted))
     if not problem.dims:
         return ContactSolution(problem, (), np.empty(0), (), True)
     parts = islands(problem)
     if len(parts) > 1:
         asked = problem if guess is None else replace(problem, guess=guess)
-        return joined(problem, parts, [_alone(_quiet(part_of(asked, own), problem.speed), solvers) for own in parts])
-    return _alone(problem if guess is None else replace(problem, guess=guess), solvers)
+        return joined(
+            problem, parts, [_told(_quiet(part_of(asked, own), problem.speed), solvers, evenly) for own in parts]
+        )
+    return _told(problem if guess is None else replace(problem, guess=guess), solvers, evenly)
+
+
+def _told(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None, evenly: bool) -> ContactSolution:
+    """The solution of contacts that move each other, and if it is to be shared `evenly` that one of several."""
+    solution = _alone(problem, solvers)
+    if not evenly or (solution.unique and Mode.OPEN not in solution.modes):
+        return solution
+    from .even_sharing import shared_evenly
+
+    return shared_evenly(solution)
 
 
 def _quiet(part: ContactProblem, speed: float) -> ContactProblem:

@@ -32,6 +32,7 @@ SHIFT = 1e-6  # what is said of velocities that differ by more at another ratio 
 
 # --- of matrices, relative to the largest of their kind -------------------------------------------------------------
 RANK = 1e-10  # singular values that are zero
+HANGS = 1e-9  # share of a row that is not one of others, on which it hangs
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
 GAINED = 1e-13  # work of an impact that counts as none, relative to the work of all rows
 SYMMETRIC = 1e-3  # entries by which a given Delassus matrix may differ from its transpose: files round them

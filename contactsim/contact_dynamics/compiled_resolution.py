@@ -141,7 +141,8 @@ class CompiledResolution:
             impact, told = self._impact(event, struck), [stage.residuals for stage in struck.stages]
             residuals = {f"impact {law}": max(one[law] for one in told) for law in told[0]} | residuals
             unique = all(stage.unique for stage in struck.stages)
-            notes = impact_notes(self.law, struck.work, struck.turnover, struck.energy, unique) + notes
+            redundant = None if unique else impact.solution
+            notes = impact_notes(self.law, struck.work, struck.turnover, struck.energy, redundant) + notes
         return PostEvent(x, after, impact, found.left, residuals, notes)
 
     def _mode(self, x: Array, event: ContactEvent, found: Resolved) -> SystemMode:

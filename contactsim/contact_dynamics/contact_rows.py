@@ -19,6 +19,8 @@ from ..multibody.mechanism import Terms
 from .world import World
 from .zero import GAIN
 
+SEVERAL = "the impact has several outcomes that fulfil the law, since contacts slip redundantly; {}"
+
 
 @dataclass(frozen=True)
 class Impact:
@@ -200,10 +202,13 @@ def with_rubbing(world: World, mode: SystemMode, terms: Terms, where: Mapping[in
     return forces
 
 
-def impact_notes(law: RigidLaw, work: float, turnover: float, energy: float, unique: bool) -> tuple[str, ...]:
+def impact_notes(
+    law: RigidLaw, work: float, turnover: float, energy: float, redundant: ImpactSolution | None
+) -> tuple[str, ...]:
     """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
 
     Work is counted relative to the ground, which may move; `energy` is the kinetic one before the impact [J].
+    `redundant` is the impact itself where its impulses are not unique.
     """
     notes: tuple[str, ...] = ()
     if work > GAIN * energy and work > GAIN * turnover:
@@ -211,11 +216,19 @@ def impact_notes(law: RigidLaw, work: float, turnover: float, energy: float, uni
             f"the impact gains {work:.3g} J of energy under the law {type(law).__name__}, which does not exclude that;"
             " lower the restitution or the friction, or take law='energetic'",
         )
-    if not unique:
-        notes += (
-            "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
-        )
-    return notes
+    return notes if redundant is None else (*notes, _of_many(redundant))
+
+
+def _of_many(impact: ImpactSolution) -> str:
+    """The sentence on an impact whose impulses are not unique."""
+    from ..contact.even_sharing import motion_is_a_choice
+
+    stages = [stage.solution for stage in impact.stages]
+    if not any(stage.undecided or motion_is_a_choice(stage) for stage in stages if not stage.unique):
+        return "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act"
+    if any(stage.undecided or (stage.problem.given and motion_is_a_choice(stage)) for stage in stages):
+        return SEVERAL.format("no rule says which it is, and rounding may decide; take contacts away")
+    return SEVERAL.format("it is that of contacts that yield alike")
 
 
 def bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:

@@ -16,7 +16,7 @@ from ..contact.modes import Mode
 from ..contact.redundant_forces import edges
 from ..errors import NonDifferentiableError
 from ..multibody.mechanism import Terms
-from .mode_sensitivity import Loose, ModeEquations, Turn, across, loose_forces
+from .mode_sensitivity import Evenly, Loose, ModeEquations, Turn, across, loose_forces
 from .variables import TermChanges, Variable
 from .world import World
 from .zero import SMALLEST
@@ -100,10 +100,13 @@ class ImpactSensitivity:
                 motion[n] += stage.rebound[k] * rates_x[n]
                 motion[n, self._columns] += stage.rebound[k] * self._relative(i) * rates[n]
         equations = self._equations(stage, impulses, rates_after)
-        loose = None
+        loose: Evenly | Loose | None = None
         if equations.redundant:
-            self._demand_smallest(equations, impulses, recalled)
-            loose = self._loose(stage, equations, impulses, width)
+            choice = equations.motion_is_a_choice()
+            loose = self._evenly(stage, equations, impulses, width) if choice else None
+            if loose is None:
+                self._demand_smallest(equations, impulses, recalled)
+                loose = self._loose(stage, equations, impulses, width)
         change_x, impulses_x = equations.solve(force, motion, loose)
         impulses_x += given_x
         if rates_x is None or not balanced:
@@ -205,23 +208,38 @@ class ImpactSensitivity:
             not solution.unique,
         )
 
-    def _loose(self, stage: ImpactStage, equations: ModeEquations, impulses: Array, width: int) -> Loose | None:
-        """How the smallest impulses change within the null space; None where that leaves the motion as it is.
+    def _evenly(self, stage: ImpactStage, equations: ModeEquations, impulses: Array, width: int) -> Evenly:
+        """How impulses change that leave the motion a choice, shared as by contacts that yield alike.
 
         Raises:
-            NonDifferentiableError: the motion depends on impulses that are not the smallest admissible ones.
+            NonDifferentiableError: they are shared otherwise, as where contacts at rest slip by yielding alone, and
+                where others are given.
         """
+
+        def moved(z: Array) -> Array:
+            still = self._mechanism.rate_derivatives(self.t, self.q, np.zeros_like(z), self.contacts)
+            by_state = np.zeros((len(equations.rows), width))
+            by_state[:, : len(z)] = self._mechanism.rate_derivatives(self.t, self.q, z, self.contacts) - still
+            for column, by in enumerate(self._changes, 2 * len(z)):
+                by_state[:, column] = by.rows @ z
+            return by_state[equations.constrained]
+
+        given = stage.solution.problem.given
+        found = None if given else Evenly.of(equations, impulses[equations.constrained], moved)
+        if found is None:
+            raise NonDifferentiableError(
+                f"the impact at t = {self.t:.9g} s has no derivative: contacts slip redundantly, under impulses that"
+                " those at rest bear as far as friction lets them, or that are given back; take contacts away, or give"
+                " them compliance"
+            )
+        return found
+
+    def _loose(self, stage: ImpactStage, equations: ModeEquations, impulses: Array, width: int) -> Loose | None:
+        """How the smallest impulses change within the null space, which leaves the motion as it is; None: others."""
         solution, kept = stage.solution, self.world.kept_rows(self.contacts)
         pressed = edges(solution.problem, solution.modes, stage.impulses, equations.combine[:, kept].T)
         turned = partial(self._turned, equations, width)
-        loose = Loose.of(equations, impulses[equations.constrained], pressed, turned)
-        given = bool(solution.lifted) and len(pressed.signed) > 0
-        if (loose is None or given) and equations.motion_is_a_choice():
-            raise NonDifferentiableError(
-                f"the impact at t = {self.t:.9g} s has no derivative: contacts slip redundantly, under impulses that"
-                " are not the smallest ones; take contacts away, or give them compliance"
-            )
-        return loose
+        return Loose.of(equations, impulses[equations.constrained], pressed, turned)
 
     def _turned(self, equations: ModeEquations, width: int, pull: Array) -> tuple[Array, Array]:
         """dA^T w with `pull` w held."""

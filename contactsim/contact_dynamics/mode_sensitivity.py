@@ -73,14 +73,15 @@ class ModeEquations:
         turning = [(turn.normal_to @ motion[turn.rows])[None] for turn in self.turns]
         return np.concatenate([motion[self.constrained], *turning])
 
-    def solve(self, force: Array, motion: Array, loose: Loose | None = None) -> tuple[Array, Array]:
+    def solve(self, force: Array, motion: Array, loose: Loose | Evenly | None = None) -> tuple[Array, Array]:
         """Derivatives (n, K) of a and (m, K) of lam, for derivatives F (n, K) of the force and c (m, K) of the motion.
 
         Args:
             force: derivative of the force, with what is known of the directions' turning.
             motion: derivative of all rows of the motion with a held.
-            loose: for redundant constraints, how the smallest forces change within the null space; without it the
-                change there, which leaves the motion of sticking contacts as it is, is left out.
+            loose: for redundant constraints, how the smallest forces change within the null space, or those of contacts
+                that yield alike; without it the change there, which leaves the motion of sticking contacts as it is,
+                is left out.
         """
         if not len(self.constrained) and not self.turns:
             return solve_mass(self.mass, force), np.zeros((len(self.rows), force.shape[1]))
@@ -89,7 +90,7 @@ class ModeEquations:
         solved = solve_mass(self.mass, np.hstack([force, self.rows.T @ directions.T]))
         matrix = held @ solved[:, width:] - np.diag(speeds)
         right = -self.held(motion) - held @ solved[:, :width]
-        unknowns = self._smallest(matrix, right, loose) if self.redundant else np.linalg.solve(matrix, right)
+        unknowns = self._redundantly(matrix, right, loose) if self.redundant else np.linalg.solve(matrix, right)
         return solved[:, :width] + solved[:, width:] @ unknowns, directions.T @ unknowns
 
     def matrix(self) -> Array:
@@ -102,15 +103,53 @@ class ModeEquations:
         null = kernel(moved[self.constrained])
         return bool(np.abs(moved @ null).max(initial=0.0) > SMALLEST * np.abs(moved).max(initial=0.0))
 
-    def _smallest(self, matrix: Array, right: Array, loose: Loose | None) -> Array:
-        """Derivatives of the smallest forces, and of the directions that turn with them."""
+    def _redundantly(self, matrix: Array, right: Array, loose: Loose | Evenly | None) -> Array:
+        """Derivatives of the forces that act of many, and of the directions that turn with them."""
         k = len(self.constrained)
-        inverse = pseudo_inverse(matrix[:k, :k])
-        base, slope = inverse @ right[:k], -inverse @ matrix[:k, k:]
-        if loose is not None:
-            base, slope = loose.moved(matrix[:k, :k], inverse, base, slope)
+        if isinstance(loose, Evenly):
+            base, slope = loose.moved(matrix[:k, :k], right[:k], matrix[:k, k:])
+        else:
+            inverse = pseudo_inverse(matrix[:k, :k])
+            base, slope = inverse @ right[:k], -inverse @ matrix[:k, k:]
+            if loose is not None:
+                base, slope = loose.moved(matrix[:k, :k], inverse, base, slope)
         turns = np.linalg.solve(matrix[k:, k:] + matrix[k:, :k] @ slope, right[k:] - matrix[k:, :k] @ base)
         return np.vstack([base + slope @ turns, turns])
+
+
+@dataclass(frozen=True)
+class Evenly:
+    """How impulses change that are shared as by contacts that yield alike: A u = b, U^T u = 0, with U^T C = 0.
+
+    See `contactsim.contact.even_sharing`. With u = C z, U^T du = U^T dC z.
+
+    Attributes:
+        null: U (k, d).
+        turned: U^T dC z (d, K) by the state.
+    """
+
+    null: Array
+    turned: Array
+
+    @staticmethod
+    def of(equations: ModeEquations, unknowns: Array, moved: Callable[[Array], Array]) -> Evenly | None:
+        """The same of impulses u (k,), with `moved` z (n,) -> dC z (k, K); None where these are shared otherwise."""
+        held = equations.rows[equations.constrained]
+        pulled = solve_mass(equations.mass, held.T)
+        null = kernel(held @ pulled)
+        if np.abs(null.T @ unknowns).max(initial=0.0) > SMALLEST * np.abs(unknowns).max():
+            return None
+        return Evenly(null, null.T @ moved(pulled @ (pseudo_inverse(held @ pulled) @ unknowns)))
+
+    def moved(self, matrix: Array, right: Array, turns: Array) -> tuple[Array, Array]:
+        """Derivatives of u by the state (k, K) and by the turns (k, p), where A du + `turns` = `right`."""
+        weight = float(np.trace(matrix)) / len(matrix)
+        inverse = np.linalg.inv(matrix + weight * self.null @ self.null.T)
+
+        def reached(given: Array) -> Array:
+            return np.asarray(given - self.null @ (self.null.T @ given))
+
+        return inverse @ (reached(right) + weight * self.null @ self.turned), -inverse @ reached(turns)
 
 
 @dataclass(frozen=True)

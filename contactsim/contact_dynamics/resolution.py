@@ -170,8 +170,8 @@ class Resolution:
         impact, change = self._impact(event, touch)
         solution, v = impact.solution, self._world.v(x)
         energy = 0.5 * float(v @ touch.terms.mass @ v)
-        unique = all(stage.solution.unique for stage in solution.stages)
-        notes = impact_notes(self._law, solution.work, solution.turnover, energy, unique)
+        unique = all(stage.solution.unique and not stage.solution.undecided for stage in solution.stages)
+        notes = impact_notes(self._law, solution.work, solution.turnover, energy, None if unique else solution)
         return self._behind(x, event, impact, change, notes)
 
     def _behind(

@@ -53,7 +53,7 @@ class Pivot(ContactSolver):
                 one_at_a_time, seen = True, set()
             seen.add((modes, lifted))
             worst = max(found, key=lambda i: found[i].size)
-            modes, directions, lifted = _corrected(solution, {worst: found[worst]} if one_at_a_time else found)
+            modes, directions, lifted = corrected(solution, {worst: found[worst]} if one_at_a_time else found)
         return None
 
 
@@ -138,7 +138,7 @@ def _of_friction(solution: ContactSolution, i: int, held: float, force: float) -
     return None
 
 
-def _corrected(solution: ContactSolution, chosen: dict[int, Violation]) -> Start:
+def corrected(solution: ContactSolution, chosen: dict[int, Violation]) -> Start:
     """The next start, with other modes for the chosen contacts."""
     problem, modes, directions = solution.problem, list(solution.modes), list(solution.directions)
     for i, better in chosen.items():
@@ -273,6 +273,11 @@ class GivenModes:
         for i, column, tangents, friction in slipping:
             basis[tangents, column] = -friction * slips[i]  # type: ignore[operator]
         return basis, rows
+
+    @property
+    def rows(self) -> list[int]:
+        """The k rows of the motion that must vanish."""
+        return self._pattern[1]
 
     @lazy
     def _held(self) -> Array:

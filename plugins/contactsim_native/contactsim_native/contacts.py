@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.contact import cone_program, smallest_in_cones, stick_slip_choice, zero
+from contactsim.contact import cone_program, even_sharing, smallest_in_cones, stick_slip_choice, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
 from contactsim.contact.solvers import gauss_seidel, slip_directions
@@ -53,6 +53,8 @@ RULES = _native.PivotRules(
     barely=zero.BARELY,
     inside=zero.INSIDE,
     clear=zero.CLEAR,
+    hangs=zero.HANGS,
+    blown_up=even_sharing.BLOWN_UP,
     quick_steps=slip_directions.QUICK_STEPS,
     newton_steps=slip_directions.NEWTON_STEPS,
     followed=slip_directions.FOLLOWED,

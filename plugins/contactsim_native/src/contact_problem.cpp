@@ -9,6 +9,7 @@
 namespace native {
 
 double ContactProblem::speed(double nothing) const {
+    if (fastest > 0.0) return fastest;
     double largest = nothing;
     for (int i = 0; i < rows; ++i) {
         largest = std::max(largest, std::abs(free[i]));
@@ -702,6 +703,12 @@ Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen&
     Modes system(problem, rules, chosen, thorough);
     if (!system.solve() || (thorough && !system.arrived())) return Verdict::unknown;
     return system.admissible() ? Verdict::admissible : Verdict::broken;
+}
+
+Verdict correct(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool worst_alone) {
+    Modes system(problem, rules, chosen, true);
+    if (!system.solve() || !system.arrived()) return Verdict::unknown;
+    return system.correct(worst_alone) ? Verdict::broken : Verdict::admissible;
 }
 
 Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {

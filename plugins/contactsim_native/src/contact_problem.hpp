@@ -15,7 +15,9 @@ enum class Touch { open, stick, slip };
 struct PivotRules {
     double tolerance, creep, lost, regular, rank, clear_rank, across, across_singular, turned, nothing;
     double farthest_turn, stalled_turn, runaway, still, barely, inside;
-    double clear;  // margin, force or motion above which a choice between two modes is no matter of rounding
+    double clear;     // margin, force or motion above which a choice between two modes is no matter of rounding
+    double hangs;     // share of a row that is not one of others, on which it hangs
+    double blown_up;  // stands for one over the yielding of contacts that hardly yield
     int quick_steps, newton_steps, followed, inner, agreements;
     std::vector<int> sweeps;  // one after the other, behind each of which modes are looked at
     ForceRules forces;
@@ -29,6 +31,7 @@ struct ContactProblem {
     const double *kinetic = nullptr, *static_ = nullptr, *slack = nullptr;  // (count,)
     std::vector<char> slides;                                               // whether a contact slides already
     const double* sliding = nullptr;                                        // and in which direction (count, 2)
+    double fastest = 0.0;       // the largest motion that counts, where that is not the one of these numbers
     std::vector<double> given;  // normal force of each contact that acts in any case; empty: none
 
     double at(int row, int column) const { return delassus[row * rows + column]; }
@@ -60,6 +63,9 @@ enum class Verdict { admissible, broken, unknown };
 // Forces in given modes. Thorough: unknown, too, where Newton's method finds a slip direction not, which Python looks
 // for in other ways.
 Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough);
+
+// The same, thorough; where modes are broken those of the contacts that break the law are put right, or the worst alone.
+Verdict correct(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool worst_alone);
 
 // The least distance of the force of a closed contact from the edge of its cone, negative outside.
 double margin_of(const ContactProblem& problem, const Chosen& chosen);

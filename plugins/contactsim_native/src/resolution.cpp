@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "even_sharing.hpp"
 #include "hops.hpp"
 #include "linear.hpp"
 
@@ -325,6 +326,7 @@ class Resolution final : public Landing {
         for (int k = 0; k < own.problem.count; ++k) own.free[own.problem.first[k]] -= rebound[k];
         own.look();
         if (search(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
+        if (share_evenly(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
         own.free = before;
         own.look();
         std::vector<double> after;

@@ -1,0 +1,194 @@
+#include "even_sharing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "linear.hpp"
+
+namespace native {
+
+namespace {
+
+using Vector = std::vector<double>;
+
+double largest_of(const Vector& numbers) {
+    double largest = 0.0;
+    for (const double one : numbers) largest = std::max(largest, std::abs(one));
+    return largest;
+}
+
+// Open contacts that do not move along their normals.
+std::vector<int> others_at_rest(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+    Vector w;
+    problem.motion(chosen.forces, w);
+    const double still = rules.across_singular * problem.speed(rules.nothing);
+    std::vector<int> found;
+    for (int i = 0; i < problem.count; ++i) {
+        const bool takes_part = chosen.modes[i] == Touch::open && !std::isinf(problem.slack[i]);
+        if (takes_part && std::abs(w[problem.first[i]]) <= still) found.push_back(i);
+    }
+    return found;
+}
+
+// A problem whose held rows, and those that hang on them, move as those of contacts that yield alike.
+class Yielding {
+  public:
+    // An impulse of `size` is said to make what yields as fast as what moves.
+    Yielding(const ContactProblem& given, const PivotRules& rules, double size)
+        : given_(given), rules_(rules), speed_(given.speed(rules.nothing)), pace_(speed_ / size) {}
+
+    // Of given modes; false where it is not clear what hangs on what.
+    bool lay_out(const Chosen& chosen) {
+        const int rows = given_.rows;
+        matrix_.assign(given_.delassus, given_.delassus + rows * rows), free_.assign(given_.free, given_.free + rows);
+        creeping_.clear(), held_.clear();
+        for (int i = 0; i < given_.count; ++i) {
+            if (chosen.modes[i] == Touch::open) continue;
+            const int last = chosen.modes[i] == Touch::stick ? given_.width[i] : 0;
+            for (int d = 0; d <= last; ++d) held_.push_back(given_.first[i] + d);
+        }
+        if (!held_.empty() && !(hold() && let_hang(chosen))) return false;
+        problem_ = given_;
+        problem_.delassus = matrix_.data(), problem_.free = free_.data(), problem_.fastest = speed_;
+        return true;
+    }
+
+    const ContactProblem& problem() const { return problem_; }
+
+    // Contacts stick that slip by yielding alone, and impulses are not unique that move nothing.
+    void bring_to_rest(Chosen& chosen) const {
+        for (const int i : creeping_) chosen.modes[i] = Touch::stick, chosen.directed[i] = false;
+        chosen.unique = chosen.unique && !redundant_;
+    }
+
+  private:
+    const ContactProblem& given_;
+    const PivotRules& rules_;
+    const double speed_, pace_;
+    ContactProblem problem_;
+    Vector matrix_, free_;
+    std::vector<int> held_, creeping_;
+    Smallest smallest_;
+    Factors factors_;
+    bool redundant_ = false;
+
+    double& at(int row, int column) { return matrix_[row * given_.rows + column]; }
+
+    // C G C^T + U U^T in place of C G C^T, and velocities that are those of one motion.
+    bool hold() {
+        const int k = static_cast<int>(held_.size());
+        Vector matrix(k * k);
+        for (int a = 0; a < k; ++a) {
+            for (int b = 0; b < k; ++b) matrix[a * k + b] = given_.at(held_[a], held_[b]);
+        }
+        redundant_ = !factors_.factorise(matrix, k, rules_.regular);
+        if (!redundant_) return true;
+        if (!smallest_.factorise(matrix, k, rules_.rank, rules_.clear_rank)) return false;
+        double weight = 0.0;
+        for (int i = 0; i < given_.rows; ++i) weight += given_.at(i, i) / given_.rows;
+        Vector apart(k, 0.0);
+        for (const Vector& one : smallest_.null()) {
+            double along = 0.0;
+            for (int a = 0; a < k; ++a) along += one[a] * given_.free[held_[a]];
+            for (int a = 0; a < k; ++a) {
+                apart[a] += along * one[a];
+                for (int b = 0; b < k; ++b) at(held_[a], held_[b]) += weight * one[a] * one[b];
+            }
+        }
+        const double share = largest_of(apart) > rules_.creep * speed_ ? rules_.blown_up : -1.0;
+        for (int a = 0; a < k; ++a) free_[held_[a]] += share * apart[a];
+        return true;
+    }
+
+    // Rows that are looked at but not held, of which those that hang on held ones move against their impulses.
+    bool let_hang(const Chosen& chosen) {
+        for (int i = 0; i < given_.count; ++i) {
+            const bool open = chosen.modes[i] == Touch::open;
+            if (!open && (chosen.modes[i] != Touch::slip || !given_.width[i] || given_.slides[i])) continue;
+            const int first = given_.first[i] + (open ? 0 : 1), count = open ? 1 : given_.width[i];
+            Vectors shares;
+            bool all = true;
+            for (int d = 0; d < count && all; ++d) all = hangs(first + d, shares.emplace_back());
+            if (!all) continue;
+            for (int d = 0; d < count; ++d) {
+                for (int j = 0; j < given_.rows; ++j) at(first + d, j) = 0.0;
+                for (std::size_t a = 0; a < held_.size(); ++a) at(first + d, held_[a]) = -pace_ * shares[d][a];
+                free_[first + d] = 0.0;
+            }
+            if (!open) creeping_.push_back(i);
+        }
+        return true;
+    }
+
+    // Whether a row is a sum of shares of the held ones.
+    bool hangs(int row, Vector& shares) const {
+        double alone = given_.at(row, row), off = given_.free[row];
+        for (const int a : held_) shares.push_back(given_.at(a, row));
+        redundant_ ? smallest_.solve(shares.data()) : factors_.solve(shares.data());
+        for (std::size_t a = 0; a < held_.size(); ++a) {
+            alone -= shares[a] * given_.at(held_[a], row), off -= shares[a] * given_.free[held_[a]];
+        }
+        return std::abs(alone) <= rules_.hangs * given_.at(row, row) && std::abs(off) <= rules_.creep * speed_;
+    }
+};
+
+// Contacts that were closed go on to slip where they move.
+void let_move(const ContactProblem& problem, const PivotRules& rules, const std::vector<Touch>& before,
+              Chosen& chosen) {
+    Vector w;
+    problem.motion(chosen.forces, w);
+    const double least = rules.across_singular * problem.speed(rules.nothing);
+    for (int i = 0; i < problem.count; ++i) {
+        if (before[i] != Touch::open || chosen.modes[i] != Touch::stick || !problem.width[i]) continue;
+        const double x = w[problem.first[i] + 1], y = problem.width[i] == 2 ? w[problem.first[i] + 2] : 0.0;
+        const double size = std::hypot(x, y);
+        if (size <= least) continue;
+        chosen.modes[i] = Touch::slip, chosen.directed[i] = true, chosen.directions[i] = {x / size, y / size};
+    }
+}
+
+// Whether two sets of impulses move the contacts in the same way.
+bool move_alike(const ContactProblem& problem, const PivotRules& rules, const Chosen& one, const Chosen& other) {
+    Vector change(one.forces), w;
+    for (std::size_t k = 0; k < change.size(); ++k) change[k] -= other.forces[k];
+    problem.motion(change, w);
+    for (int i = 0; i < problem.rows; ++i) w[i] -= problem.free[i];
+    return largest_of(w) <= rules.across_singular * problem.speed(rules.nothing);
+}
+
+}  // namespace
+
+Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
+    if (!problem.given.empty()) return Pivoted::solved;
+    const std::vector<int> others = others_at_rest(problem, rules, chosen);
+    if (chosen.unique && others.empty()) return Pivoted::solved;
+    Chosen found = chosen;
+    for (const int i : others) found.modes[i] = Touch::stick;
+    let_move(problem, rules, chosen.modes, found);
+    Yielding yielding(problem, rules, std::max(largest_of(chosen.forces), rules.nothing));
+    std::set<std::vector<Touch>> seen;
+    bool one_at_a_time = false;
+    for (int k = 0; k < 8 * problem.count + 8; ++k) {
+        if (!yielding.lay_out(found)) return Pivoted::unknown;
+        const std::vector<Touch> modes = found.modes;
+        const bool known = seen.count(modes);
+        const Verdict verdict = correct(yielding.problem(), rules, found, one_at_a_time || known);
+        if (verdict == Verdict::unknown) return Pivoted::unknown;
+        if (verdict == Verdict::admissible) {
+            yielding.bring_to_rest(found);
+            if (!move_alike(problem, rules, found, chosen)) chosen = found;
+            return Pivoted::solved;
+        }
+        let_move(problem, rules, modes, found);
+        if (known) {
+            if (one_at_a_time) return Pivoted::none;
+            one_at_a_time = true;
+            seen.clear();
+        }
+        seen.insert(modes);
+    }
+    return Pivoted::none;
+}
+
+}  // namespace native
