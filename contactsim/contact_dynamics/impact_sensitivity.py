@@ -107,7 +107,13 @@ class ImpactSensitivity:
             if loose is None:
                 self._demand_smallest(equations, impulses, recalled)
                 loose = self._loose(stage, equations, impulses, width)
-        change_x, impulses_x = equations.solve(force, motion, loose)
+        try:
+            change_x, impulses_x = equations.solve(force, motion, loose)
+        except np.linalg.LinAlgError:
+            raise NonDifferentiableError(
+                f"the impact at t = {self.t:.9g} s has no derivative: contacts are at the edges of their friction cones"
+                " and do not slip; in which direction they would for states close by is not told"
+            ) from None
         impulses_x += given_x
         if rates_x is None or not balanced:
             return _Moved(here.v + change, here.v_x + change_x, impulses_x, here.work_x)

@@ -11,7 +11,7 @@ from ..common.arrays import Array
 from ..contact.linear_algebra import kernel, pseudo_inverse, solve_mass
 from ..contact.redundant_forces import Edges
 from ..multibody.mechanism import ContactMechanism
-from .zero import SMALLEST
+from .zero import SINGULAR, SMALLEST
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,9 @@ class ModeEquations:
             loose: for redundant constraints, how the smallest forces change within the null space, or those of contacts
                 that yield alike; without it the change there, which leaves the motion of sticking contacts as it is,
                 is left out.
+
+        Raises:
+            LinAlgError: the equations do not tell slip directions, as of contacts that slip without speed.
         """
         if not len(self.constrained) and not self.turns:
             return solve_mass(self.mass, force), np.zeros((len(self.rows), force.shape[1]))
@@ -113,7 +116,10 @@ class ModeEquations:
             base, slope = inverse @ right[:k], -inverse @ matrix[:k, k:]
             if loose is not None:
                 base, slope = loose.moved(matrix[:k, :k], inverse, base, slope)
-        turns = np.linalg.solve(matrix[k:, k:] + matrix[k:, :k] @ slope, right[k:] - matrix[k:, :k] @ base)
+        turning = matrix[k:, k:] + matrix[k:, :k] @ slope
+        if len(turning) and np.linalg.cond(turning) > SINGULAR:
+            raise np.linalg.LinAlgError("slip directions are not told")
+        turns = np.linalg.solve(turning, right[k:] - matrix[k:, :k] @ base)
         return np.vstack([base + slope @ turns, turns])
 
 

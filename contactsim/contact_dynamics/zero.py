@@ -56,6 +56,7 @@ GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what
 NO_ENERGY = 1e-12  # J, the scale of a run in which nothing moves
 NO_FORCE = 1e-12  # N, that of forces
 NO_SPEED = 1e-12  # m/s, that of slips
+SINGULAR = 1e12  # condition of a matrix from which on what solves it is not told
 TOGETHER = 1e-5  # relative difference of the durations of two hops that end at one instant
 ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the share by which the series is missed
 
