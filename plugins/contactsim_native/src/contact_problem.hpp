@@ -64,7 +64,8 @@ enum class Verdict { admissible, broken, unknown };
 // for in other ways.
 Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough);
 
-// The same, thorough; where modes are broken those of the contacts that break the law are put right, or the worst alone.
+// The same, thorough; where modes are broken, those of the contacts that break the law are put right, or of the worst
+// alone.
 Verdict correct(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool worst_alone);
 
 // The least distance of the force of a closed contact from the edge of its cone, negative outside.

@@ -48,7 +48,10 @@ class Yielding {
             const int last = chosen.modes[i] == Touch::stick ? given_.width[i] : 0;
             for (int d = 0; d <= last; ++d) held_.push_back(given_.first[i] + d);
         }
-        if (!held_.empty() && !(hold() && let_hang(chosen))) return false;
+        if (!held_.empty()) {
+            if (!hold()) return false;
+            let_hang(chosen);
+        }
         problem_ = given_;
         problem_.delassus = matrix_.data(), problem_.free = free_.data(), problem_.fastest = speed_;
         return true;
@@ -102,7 +105,7 @@ class Yielding {
     }
 
     // Rows that are looked at but not held, of which those that hang on held ones move against their impulses.
-    bool let_hang(const Chosen& chosen) {
+    void let_hang(const Chosen& chosen) {
         for (int i = 0; i < given_.count; ++i) {
             const bool open = chosen.modes[i] == Touch::open;
             if (!open && (chosen.modes[i] != Touch::slip || !given_.width[i] || given_.slides[i])) continue;
@@ -118,7 +121,6 @@ class Yielding {
             }
             if (!open) creeping_.push_back(i);
         }
-        return true;
     }
 
     // Whether a row is a sum of shares of the held ones.
