@@ -32,7 +32,7 @@ from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction
 from .solvers.contract import Start
-from .solvers.pivot import GivenModes, corrected, solve_modes, violations
+from .solvers.pivot import GivenModes, Violation, corrected, solve_modes, violations
 from .zero import ACROSS_SINGULAR, CLEAR, CREEP, HANGS, RANK
 
 Directions = Sequence[Direction]
@@ -105,7 +105,7 @@ def _sharing(solution: ContactSolution) -> ContactSolution | None:
     for _ in range(8 * len(modes) + 8):
         yielding = _Yielding.of(problem, modes, size)
         tried = solve_modes(yielding.problem, modes, directions)
-        wrong = violations(tried)
+        wrong = violations(tried) or yielding.idle(tried)
         if not wrong:
             return yielding.at_rest(tried)
         if modes in seen:
@@ -168,6 +168,16 @@ class _Yielding:
         other = given.at(matrix, free, given.sliding)
         other.__dict__["speed"] = speed
         return _Yielding(other, given, creeping, bool(null.size))
+
+    def idle(self, found: ContactSolution) -> dict[int, Violation]:
+        """Contacts that slip without speed, though not by yielding: which way they go by yielding is not known."""
+        problem, idle = found.problem, {}
+        for i, mode in enumerate(found.modes):
+            if mode is Mode.SLIP and problem.widths[i] and i not in self.creeping and problem.sliding[i] is None:
+                speed = hypot(*found.motion[problem.tangent(i)])
+                if speed <= ACROSS_SINGULAR * problem.speed:
+                    idle[i] = Violation(speed, Mode.STICK)
+        return idle
 
     def at_rest(self, found: ContactSolution) -> ContactSolution:
         """The solution of the given problem, in which contacts stick that slip by yielding alone."""

@@ -59,6 +59,20 @@ class Yielding {
 
     const ContactProblem& problem() const { return problem_; }
 
+    // Makes contacts stick that slip without speed, though not by yielding: which way they go by that is not known.
+    bool hold_idle(Chosen& chosen) const {
+        Vector w;
+        problem_.motion(chosen.forces, w);
+        bool found = false;
+        for (int i = 0; i < given_.count; ++i) {
+            if (chosen.modes[i] != Touch::slip || !given_.width[i] || given_.slides[i] || creeps(i)) continue;
+            const double* own = &w[given_.first[i] + 1];
+            if (std::hypot(own[0], given_.width[i] == 2 ? own[1] : 0.0) > rules_.across_singular * speed_) continue;
+            chosen.modes[i] = Touch::stick, chosen.directed[i] = false, found = true;
+        }
+        return found;
+    }
+
     // Contacts stick that slip by yielding alone, and impulses are not unique that move nothing.
     void bring_to_rest(Chosen& chosen) const {
         for (const int i : creeping_) chosen.modes[i] = Touch::stick, chosen.directed[i] = false;
@@ -75,6 +89,8 @@ class Yielding {
     Smallest smallest_;
     Factors factors_;
     bool redundant_ = false;
+
+    bool creeps(int i) const { return std::find(creeping_.begin(), creeping_.end(), i) != creeping_.end(); }
 
     double& at(int row, int column) { return matrix_[row * given_.rows + column]; }
 
@@ -177,7 +193,7 @@ Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Cho
         const bool known = seen.count(modes);
         const Verdict verdict = correct(yielding.problem(), rules, found, one_at_a_time || known);
         if (verdict == Verdict::unknown) return Pivoted::unknown;
-        if (verdict == Verdict::admissible) {
+        if (verdict == Verdict::admissible && !yielding.hold_idle(found)) {
             yielding.bring_to_rest(found);
             if (!move_alike(problem, rules, found, chosen)) chosen = found;
             return Pivoted::solved;
