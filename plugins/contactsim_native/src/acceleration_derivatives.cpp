@@ -426,7 +426,7 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
                             DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
     const int nv = robot.nv, width = d.stride;
-    const auto zeros = [&](std::vector<double>& a) { set_zeros(a, mode.rows * width); };
+    const auto zeros = [&](Aligned& a) { set_zeros(a, mode.rows * width); };
     zeros(s.rates), zeros(s.change), zeros(s.direct);
     int across = s.turned;
     for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {

@@ -37,13 +37,13 @@ struct DerivativeScratch {
     std::vector<Spatial> relative, full, force;  // accelerations by those of the joints alone, and whole; forces passed
     std::vector<Coriolis> coriolis;
     std::vector<Shift> shift;  // of each velocity
-    std::vector<double> rates, change, direct, unknown, matrix, solved;
+    Aligned rates, change, direct, unknown, matrix, solved;
     int turned = -1;  // the first of columns by turns of the slips, each of its friction that turns; -1: none are asked
 };
 
 // Derivatives (rows, stride) by tangent vectors (dq, dv) and whatever else `columns` stand for.
 struct ContactDerivatives {
-    std::vector<double> forces, rates;
+    Aligned forces, rates;
 };
 
 // Columns of M^-1 B in place, of a factorised mass matrix; columns are a multiple of LANES.
