@@ -248,6 +248,10 @@ class Flow(ABC):
     def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional
         """The same for a flow that is changed in place."""
 
+    def first_rate(self, t: float, x: Array) -> Array:
+        """F (dim,) of the flow that goes on from (t, x): the rate with which an arc begins there."""
+        return self.rebased(t, x).field(t, x)
+
     def fitted(self, stiff: bool) -> Flow:
         """The flow as a `stiff` arc wants it, or any other one: itself where that is all the same.
 
