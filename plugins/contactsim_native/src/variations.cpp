@@ -448,7 +448,7 @@ class Step {
 
     static constexpr int MOST_PASSES = 6;
     static constexpr double SLOWEST = 0.02;  // factor by which changes fall from pass to pass, or it takes too many
-    static constexpr double SOLVED = 1e-3;   // of the tolerance, to which stages are solved for
+    static constexpr double SOLVED = 1e-2;   // of the tolerance, to which stages are solved for
     static constexpr int SEEN = 6;  // stages by which the fall of estimates is carried on: by more it promises too much
 
     int nv_, held_, wide_, turns_ = 0;
@@ -525,6 +525,7 @@ class StepChoice {
           schemes_(schemes),
           rtol_(control.rtol),
           control_(control),
+          turns_(turns),
           growth_(turns ? std::min(control.growth, TURNING_GROWTH) : control.growth) {}
 
     double length;
@@ -533,7 +534,7 @@ class StepChoice {
     // `others` likewise on what but turning slips changes, and `last` says that its end is that of the arc.
     const Scheme& choose(double place, double bound, double others, bool last) {
         place_ = place;
-        most_ = &most_of(others <= SHORT ? schemes_.back().stages() : MOST_AT_ONCE);
+        most_ = &most_of(turns_ && others <= SHORT ? schemes_.back().stages() : MOST_AT_ONCE);
         const double told = length * told_;
         const bool all = place < rough_ || (by_error_ && !refused_ && !last);
         scheme_ = all ? most_ : &enough(refused_ ? told : std::min(bound, told));
@@ -584,6 +585,7 @@ class StepChoice {
     const std::vector<Scheme>& schemes_;
     double rtol_;
     const Control& control_;
+    bool turns_;
     double growth_;
     const Scheme *scheme_ = nullptr, *most_ = nullptr;
     double told_ = std::numeric_limits<double>::infinity();  // change by a step of the run, as the last error tells it
