@@ -530,14 +530,16 @@ class StepChoice {
 
     double length;
 
+    // Whether the step that comes next from a place, `last` if that ends the arc, needs a bound for its choice.
+    bool asks(double place, bool last) const { return !(takes_all(place, last) || refused_); }
+
     // Within the step that comes next from a place, `bound` is one on how much the solution changes, as a logarithm;
     // `others` likewise on what but turning slips changes, and `last` says that its end is that of the arc.
     const Scheme& choose(double place, double bound, double others, bool last) {
         place_ = place;
         most_ = &most_of(turns_ && others <= SHORT ? schemes_.back().stages() : MOST_AT_ONCE);
         const double told = length * told_;
-        const bool all = place < rough_ || (by_error_ && !refused_ && !last);
-        scheme_ = all ? most_ : &enough(refused_ ? told : std::min(bound, told));
+        scheme_ = takes_all(place, last) ? most_ : &enough(refused_ ? told : std::min(bound, told));
         iterates = others <= (scheme_->stages() > FEW ? SHORT : SHORTEST);
         return *scheme_;
     }
@@ -567,6 +569,8 @@ class StepChoice {
     static constexpr double TURNING_GROWTH = 3.0;  // of steps whose rates may change fast
     static constexpr double MARGIN = 1.3;          // of what the error of the last step tells of the next one
     static constexpr double AIM = 0.5;             // of the tolerance, which fewer stages are to meet
+
+    bool takes_all(double place, bool last) const { return place < rough_ || (by_error_ && !refused_ && !last); }
 
     const Scheme& most_of(int stages) const {
         const auto more = [&](const Scheme& scheme) { return scheme.stages() > stages; };
@@ -620,9 +624,10 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         const bool last = end >= t1 - control.smallest * std::max(1.0, std::abs(t1));
         const Pace pace = run.pace(t, last ? t1 : end, control.even);
         const double slope = pace.slope(0.0);
-        choice.length = run.place(pace.t1) - run.place(t);
-        const Scheme& scheme = choice.choose(run.place(t), slope * rate_of(before, nv),
-                                             slope * rate_apart_from_turns(before, nv, held), last);
+        const double place = run.place(t), others = slope * rate_apart_from_turns(before, nv, held);
+        const double bound = choice.asks(place, last) ? slope * rate_of(before, nv) : 0.0;
+        choice.length = run.place(pace.t1) - place;
+        const Scheme& scheme = choice.choose(place, bound, others, last);
         at.resize(scheme.stages());
         for (int i = 0; i < scheme.stages(); ++i) {
             const double when = pace.time(scheme.nodes[i]);
