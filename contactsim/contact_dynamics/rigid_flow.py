@@ -94,6 +94,11 @@ def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float
     return None if forces is None else float(flow._margin_row(kind, i, t, x, forces))
 
 
+def _first_rate(flow: RigidFlow, t: float, x: Array) -> Array:
+    """F (dim,) of the flow that goes on from (t, x), whose guards nobody asks for."""
+    return flow._referred(t, x).field(t, x)
+
+
 def _cruises_stiffly(flow: RigidFlow) -> bool:
     """Whether its compiled arc takes the steps of the stiff method, too."""
     return flow._watch is not None and flow._watch.stiff
@@ -133,7 +138,7 @@ class RigidFlow(ContactFlow):
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
-    nearing, slowing, guard_by_time = _nearing, _slowing, _guard_by_time
+    nearing, slowing, guard_by_time, first_rate = _nearing, _slowing, _guard_by_time, _first_rate
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
     def field(self, t: float, x: Array) -> Array:
@@ -374,10 +379,6 @@ class RigidFlow(ContactFlow):
         if self.arc.slips and not self.arc.mechanism.autonomous:
             flow.smooth_for = partial(_smooth_for, self.arc, t, x)
         return flow
-
-    def first_rate(self, t: float, x: Array) -> Array:
-        """F (dim,) of the flow that goes on from (t, x), whose guards nobody asks for."""
-        return self._referred(t, x).field(t, x)
 
     def _referred(self, t: float, x: Array) -> RigidFlow:
         """The flow with references of (t, x)."""

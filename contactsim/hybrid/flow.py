@@ -152,6 +152,7 @@ class Flow(ABC):
 
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     propagated: Propagated | None = None  # variations along an arc of this flow
+    first_rate: Callable[[float, Array], Array] | None = None  # (t, x) -> F of `rebased(t, x)`, where that costs less
     cruise: Cruise | None = None
     cruises_stiffly: bool = False  # whether `cruise` knows the steps of the stiff method, too
     nearing: Nearing | None = None
@@ -247,10 +248,6 @@ class Flow(ABC):
 
     def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional
         """The same for a flow that is changed in place."""
-
-    def first_rate(self, t: float, x: Array) -> Array:
-        """F (dim,) of the flow that goes on from (t, x): the rate with which an arc begins there."""
-        return self.rebased(t, x).field(t, x)
 
     def fitted(self, stiff: bool) -> Flow:
         """The flow as a `stiff` arc wants it, or any other one: itself where that is all the same.
