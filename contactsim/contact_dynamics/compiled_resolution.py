@@ -99,16 +99,11 @@ class CompiledResolution:
         if happened.after.redundant or not self.known.issuperset(struck + closed):
             return None
         before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
-        if (
-            impact is None
-            and not happened.left
-            and before == after
-            and all(state.phase is not Phase.INCIPIENT for state in after)
-        ):
-            return np.eye(self.world.tangent_size)  # nothing comes to rest
         stages = None if impact is None else self._passed(impact)
         if (impact is not None and stages is None) or not happened.left.keys() <= set(closed):
             return None
+        if impact is None and before == after and all(state.phase is not Phase.INCIPIENT for state in after):
+            return np.eye(self.world.tangent_size)  # nothing comes to rest
         left = [happened.left.get(i, np.zeros(self.world.mechanism.dims[i])) for i in closed] if happened.left else []
         event = PassedEvent(happened.t, happened.x, happened.x_post, struck, stages or (), closed, before, after, left)
         found = self.events.derivative(event)

@@ -261,6 +261,8 @@ def chart_path(steps: Sequence[Segment]) -> ChartPath:
     recorded = steps.recorded() if isinstance(steps, Steps) else None
     if recorded is not None:
         return _recorded_path(*recorded)
+    if all(isinstance(step.chart, Interpolant853) for step in steps):
+        return _path_of_853(steps)
     pieces = [(step, *piece) for step in steps for piece in _pieces(step)]
     series = [found.coefficients for _, _, found in pieces]
     table = np.zeros((len(pieces), max(map(len, series)), series[0].shape[1]))
@@ -273,6 +275,15 @@ def chart_path(steps: Sequence[Segment]) -> ChartPath:
         np.array([step.base for step, _, _ in pieces]),
         table,
     )
+
+
+def _path_of_853(steps: Sequence[Segment]) -> ChartPath:
+    """The path of steps of DOP853, each of which is one piece."""
+    charts = [step.chart for step in steps if isinstance(step.chart, Interpolant853)]
+    times = np.array([(step.t0, step.t1, chart.t_old, chart.t) for step, chart in zip(steps, charts, strict=True)])
+    series = FROM_PARTS_853 @ np.array([chart.F for chart in charts])
+    series[:, 0] += [chart.y_old for chart in charts]
+    return ChartPath(times[:, 2:], times[:, 0], times[:, :2], np.array([step.base for step in steps]), series)
 
 
 def _recorded_path(record: Array, space: Manifold) -> ChartPath:
