@@ -91,12 +91,12 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
         raise InputError("the times of discrete are not a rising series of at least two numbers; give the samples of U")
     held, kept = layout(lin.trajectory.system)
     take = choice or (lambda event: event.saltation)
-    A, B = [], []
+    A, B, by_state, by_input = [], [], np.ix_(kept, kept), np.ix_(kept, held)
     with one_thread():
         for start, end in pairwise(grid.tolist()):
             matrix = _between(lin, start, end, held, take)
-            A.append(matrix[np.ix_(kept, kept)])
-            B.append(matrix[np.ix_(kept, held)])
+            A.append(matrix[by_state])
+            B.append(matrix[by_input])
     return Discrete(grid, np.array(A), np.array(B))
 
 

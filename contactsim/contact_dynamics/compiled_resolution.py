@@ -12,7 +12,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution, ImpactStage
 from ..contact.laws import RigidLaw
-from ..contact.modes import SystemMode
+from ..contact.modes import Phase, SystemMode
 from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.zero import GAINED
 from .contact_rows import ContactEvent, Happened, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
@@ -98,11 +98,13 @@ class CompiledResolution:
         struck = () if impact is None else impact.contacts
         if happened.after.redundant or not self.known.issuperset(struck + closed):
             return None
+        before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
         stages = None if impact is None else self._passed(impact)
         if (impact is not None and stages is None) or not happened.left.keys() <= set(closed):
             return None
+        if impact is None and before == after and all(state.phase is not Phase.INCIPIENT for state in after):
+            return np.eye(self.world.tangent_size)  # nothing comes to rest
         left = [happened.left.get(i, np.zeros(self.world.mechanism.dims[i])) for i in closed] if happened.left else []
-        before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
         event = PassedEvent(happened.t, happened.x, happened.x_post, struck, stages or (), closed, before, after, left)
         found = self.events.derivative(event)
         if found is None or len(found) == self.world.tangent_size:

@@ -94,6 +94,11 @@ def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float
     return None if forces is None else float(flow._margin_row(kind, i, t, x, forces))
 
 
+def _first_rate(flow: RigidFlow, t: float, x: Array) -> Array:
+    """F (dim,) of the flow that goes on from (t, x), whose guards nobody asks for."""
+    return flow._referred(t, x).field(t, x)
+
+
 def _cruises_stiffly(flow: RigidFlow) -> bool:
     """Whether its compiled arc takes the steps of the stiff method, too."""
     return flow._watch is not None and flow._watch.stiff
@@ -133,7 +138,7 @@ class RigidFlow(ContactFlow):
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
-    nearing, slowing, guard_by_time = _nearing, _slowing, _guard_by_time
+    nearing, slowing, guard_by_time, first_rate = _nearing, _slowing, _guard_by_time, _first_rate
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
     def field(self, t: float, x: Array) -> Array:
@@ -364,6 +369,19 @@ class RigidFlow(ContactFlow):
         place = t, x.tobytes()
         if self.guard_rounding is not None and not self.arc.incipient and (not self._free or self._based == place):
             return self
+        flow = self._referred(t, x)
+        if flow.clearance == 0.0:
+            flow = flow._watching(t, x, self.arc.mechanism.vicinity)
+        if flow.guard_rounding is None:
+            if ("jam", -1) in flow.guard_names:
+                flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
+            flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
+        if self.arc.slips and not self.arc.mechanism.autonomous:
+            flow.smooth_for = partial(_smooth_for, self.arc, t, x)
+        return flow
+
+    def _referred(self, t: float, x: Array) -> RigidFlow:
+        """The flow with references of (t, x)."""
         slip, incipient, goes_on = dict(self.references.slip), self.references.incipient, bool(self._free)
         if self._free:
             rates = self._slips(t, x)
@@ -374,21 +392,13 @@ class RigidFlow(ContactFlow):
         # What slips on along its reference moves as it did under the one before.
         known = self._known if goes_on and not incipient else None
         references = replace(self.references, slip=slip) if self._free else self.references
-        flow = self.changed(references=references, _known=known, _based=place)
+        flow = self.changed(references=references, _known=known, _based=(t, x.tobytes()))
         if flow._expansion is not None and flow._expansion_is_off(t, x):
             flow = flow.changed(_expansion=None, is_expanded=False, _known=None)
         if incipient:
             motion = flow.motion(t, x)
             found = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
             flow = flow.changed(references=found, _known=None)
-        if flow.clearance == 0.0:
-            flow = flow._watching(t, x, self.arc.mechanism.vicinity)
-        if flow.guard_rounding is None:
-            if ("jam", -1) in flow.guard_names:
-                flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
-            flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
-        if self.arc.slips and not self.arc.mechanism.autonomous:
-            flow.smooth_for = partial(_smooth_for, self.arc, t, x)
         return flow
 
     def _watching(self, t: float, x: Array, clearance: float) -> RigidFlow:

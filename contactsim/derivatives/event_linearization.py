@@ -22,7 +22,7 @@ from ..hybrid.differences import derivative, map_derivative, one_sided_derivativ
 from ..hybrid.event_location import Watch
 from ..hybrid.flow import Flow
 from ..hybrid.manifold import Manifold
-from ..hybrid.mode_directions import flow_at, space_of
+from ..hybrid.mode_directions import field_at, flow_at, space_of
 from ..hybrid.system import CLOCK, HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import ONE_INSTANT, TINY
@@ -176,7 +176,9 @@ class Node:
     @lazy
     def field(self) -> Array:
         """F (dim,)."""
-        return np.asarray(self.flow.field(self.t, self.x), dtype=float)
+        if "flow" in self.__dict__:  # which only guards need
+            return np.asarray(self.flow.field(self.t, self.x), dtype=float)
+        return np.asarray(field_at(self.system, self.mode, self.t, self.x), dtype=float)
 
     @property
     def dim(self) -> int:

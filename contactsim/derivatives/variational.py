@@ -18,8 +18,9 @@ from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.interpolation import Interpolated, Series, Smooth, solve_explicit
-from ..hybrid.mode_directions import flow_at, space_of
-from ..hybrid.segments import Interpolant853, chart_path
+from ..hybrid.manifold import Euclidean
+from ..hybrid.mode_directions import flow_at
+from ..hybrid.segments import Interpolant853, chart_path, starts_of
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc
@@ -52,9 +53,9 @@ class ArcVariation:
         self.arc = arc
         self._parameters = parameters
         self._tolerances, self._method, self._automatic = tolerances, method(integrator), integrator == AUTOMATIC
-        self._starts = [segment.t0 for segment in arc.segments]
+        self._starts = starts_of(arc.segments)
         self.t0, self.t1 = arc.t0, arc.t1
-        self.space = space_of(arc.system, arc.mode, arc.segments[0](arc.t0))
+        self.space = arc.system.space(arc.mode) or Euclidean(len(arc(arc.t0)))
         self.dim = self.space.dim + len(parameters.names)
         self._flow: Flow = arc.system.flow(arc.mode)
         self._flows: dict[int, Flow] = {}  # by segment, with the references that hold there

@@ -26,6 +26,12 @@ def flow_at(system: HybridSystem, mode: Any, t: float, x: Array) -> Flow:
     return system.flow(mode).rebased(t, x)
 
 
+def field_at(system: HybridSystem, mode: Any, t: float, x: Array) -> Array:
+    """F (dim,) of a mode from (t, x) on."""
+    flow = system.flow(mode)
+    return flow.rebased(t, x).field(t, x) if flow.first_rate is None else flow.first_rate(t, x)
+
+
 def on_constraints(system: HybridSystem, mode: Any, t: float, x: Array) -> Array:
     """The state (size,) put back onto the constraints of its mode."""
     for _ in range(PROJECTIONS):

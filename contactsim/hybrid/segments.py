@@ -117,22 +117,38 @@ class Steps(Sequence[Segment]):
 
     def __init__(self, found: Iterable[Segment] = ()) -> None:
         self._found: list[Segment | Array] = list(found)
+        self._rows: list[Array | None] = [None] * len(self._found)  # of the record
         self._space: Manifold | None = None
 
     def append(self, step: Segment) -> None:
         """Add a step."""
         self._found.append(step)
+        self._rows.append(None)
 
     def record(self, record: Array, space: Manifold) -> None:
         """Add those of a record (k, .) of a compiled engine."""
-        self._found += list(record)
+        rows = list(record)
+        self._found += rows
+        self._rows += rows
         self._space = space
 
     def copy(self) -> Steps:
         """The same steps, to which others may be added."""
         copied = Steps()
-        copied._found, copied._space = list(self._found), self._space
+        copied._found, copied._rows, copied._space = list(self._found), list(self._rows), self._space
         return copied
+
+    @property
+    def starts(self) -> list[float]:
+        """Times at which the steps begin [s]."""
+        return [found.t0 if isinstance(found, Segment) else float(found[0]) for found in self._found]
+
+    def recorded(self) -> tuple[Array, Manifold] | None:
+        """The record (k, .) of all steps, and the manifold of their states; None where some have none."""
+        rows = [row for row in self._rows if row is not None]
+        if self._space is None or len(rows) < len(self._found):
+            return None
+        return np.array(rows), self._space
 
     def __len__(self) -> int:
         return len(self._found)
@@ -157,6 +173,11 @@ def _columns(size: int, dim: int) -> tuple[slice, ...]:
     """Where a record has bases, states at both ends, chart coordinates, dense outputs and guards."""
     ends = np.cumsum([4, size, size, size, dim, PARTS * dim]).tolist()
     return (*(slice(*pair) for pair in pairwise(ends)), slice(ends[-1], None))
+
+
+def starts_of(steps: Sequence[Segment]) -> list[float]:
+    """Times at which steps begin [s]."""
+    return steps.starts if isinstance(steps, Steps) else [step.t0 for step in steps]
 
 
 def last_start(record: Array, space: Manifold) -> tuple[float, Array]:
@@ -237,6 +258,11 @@ FROM_PARTS_853 = FROM_VALUES_853 @ Interpolant853.parts(0.5 * (1.0 + NODES_853))
 
 def chart_path(steps: Sequence[Segment]) -> ChartPath:
     """The path of some steps."""
+    recorded = steps.recorded() if isinstance(steps, Steps) else None
+    if recorded is not None:
+        return _recorded_path(*recorded)
+    if all(isinstance(step.chart, Interpolant853) for step in steps):
+        return _path_of_853(steps)
     pieces = [(step, *piece) for step in steps for piece in _pieces(step)]
     series = [found.coefficients for _, _, found in pieces]
     table = np.zeros((len(pieces), max(map(len, series)), series[0].shape[1]))
@@ -249,6 +275,23 @@ def chart_path(steps: Sequence[Segment]) -> ChartPath:
         np.array([step.base for step, _, _ in pieces]),
         table,
     )
+
+
+def _path_of_853(steps: Sequence[Segment]) -> ChartPath:
+    """The path of steps of DOP853, each of which is one piece."""
+    charts = [step.chart for step in steps if isinstance(step.chart, Interpolant853)]
+    times = np.array([(step.t0, step.t1, chart.t_old, chart.t) for step, chart in zip(steps, charts, strict=True)])
+    series = FROM_PARTS_853 @ np.array([chart.F for chart in charts])
+    series[:, 0] += [chart.y_old for chart in charts]
+    return ChartPath(times[:, 2:], times[:, 0], times[:, :2], np.array([step.base for step in steps]), series)
+
+
+def _recorded_path(record: Array, space: Manifold) -> ChartPath:
+    """The same of the record (k, .) of a compiled engine, see `segments_of`."""
+    bases, _, _, origins, parts, _ = _columns(space.size, space.dim)
+    series = FROM_PARTS_853 @ record[:, parts].reshape(len(record), PARTS, space.dim)
+    series[:, 0] += record[:, origins]
+    return ChartPath(record[:, [0, 3]], record[:, 0], record[:, :2], record[:, bases], series)
 
 
 def _pieces(step: Segment) -> Iterator[tuple[float, Polynomial]]:

@@ -8,6 +8,7 @@ import pytest
 from landings import FINE, GAINS, Landing, differences, landing
 
 import contactsim as cs
+from contactsim.hybrid.mode_directions import field_at, flow_at
 
 Array = np.ndarray
 AGREES = 1e-5  # relative to the largest entry, or to one: 1e-6 is what differences know
@@ -121,3 +122,10 @@ def test_a_guard_that_is_touched_where_another_is_met_has_no_derivative() -> Non
     run = cs.simulate(Touching(), [0.0], (0.0, 1.5))
     with pytest.raises(cs.NonDifferentiableError, match="touched meets its guard tangentially"):
         cs.linearize(run).matrix()
+
+
+def test_the_rate_with_which_an_arc_begins_is_that_of_its_flow() -> None:
+    """Guards apart, which it does without; slips are directed, turn and begin."""
+    for arc in landing("go2", 0).run().arcs:
+        given = arc.system, arc.mode, arc.t0, arc(arc.t0)
+        np.testing.assert_array_equal(field_at(*given), flow_at(*given).field(*given[2:]))

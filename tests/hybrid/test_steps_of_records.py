@@ -8,7 +8,7 @@ from bisect import bisect_right
 import numpy as np
 
 from contactsim.hybrid.manifold import Euclidean
-from contactsim.hybrid.segments import PARTS, Steps, segments_of
+from contactsim.hybrid.segments import PARTS, Steps, chart_path, segments_of, starts_of
 
 SPACE = Euclidean(2)
 ROWS = np.random.default_rng(0).normal(size=(5, 4 + 4 * 2 + PARTS * 2 + 3))
@@ -29,3 +29,16 @@ def test_steps_are_those_of_the_record_whenever_they_are_asked_for() -> None:
         np.testing.assert_array_equal(own.guards, other.guards)
     assert [step.t1 for step in steps[1:3]] == [2.0, 3.0]
     assert steps[-1] is steps[4]
+
+
+def test_the_path_of_a_record_is_that_of_its_steps() -> None:
+    steps, made = Steps(), segments_of(ROWS, SPACE)
+    steps.record(ROWS, SPACE)
+    assert starts_of(steps) == starts_of(made) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert steps[1].t0 == 1.0  # a step that was made is no other
+    own, other = chart_path(steps), chart_path(made)
+    for name in ("interval", "start", "step", "base", "series"):
+        np.testing.assert_allclose(getattr(own, name), getattr(other, name), rtol=1e-13, atol=1e-13)
+    assert steps.recorded() is not None
+    steps.append(made[0])
+    assert steps.recorded() is None

@@ -395,15 +395,17 @@ void rates_between_by_place(const Robot& robot, const ContactMode& mode, const C
     add(own), add(other);
 }
 
-// How friction turns with the slip velocity z: -mu lam_n (1 - s s^T) / |z| dz, whatever the normal force does.
+// How friction turns with the slip velocity z: -mu lam_n (1 - s s^T) / |z| dz, whatever the normal force does; and by
+// a unit across the slip in the column `across`, if that is not negative.
 void turn_with_slip(const Closed& closed, const std::array<double, 2>& slip, const double* speeds, double normal,
-                    Rows rates, Rows direct, int columns) {
+                    Rows rates, Rows direct, int columns, int across) {
     const double share = -closed.friction * normal / std::hypot(speeds[1], speeds[2]);
     for (int k = 0; k < columns; ++k) {
         const double along = slip[0] * rates[1][k] + slip[1] * rates[2][k];
         direct[1][k] = share * (rates[1][k] - slip[0] * along);
         direct[2][k] = share * (rates[2][k] - slip[1] * along);
     }
+    if (across >= 0) direct[1][across] = -share * slip[1], direct[2][across] = share * slip[0];
 }
 
 // How forces of ground that gives way change, by those of gap and velocity.
@@ -424,8 +426,9 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
                             DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
     const int nv = robot.nv, width = d.stride;
-    const auto zeros = [&](std::vector<double>& a) { set_zeros(a, mode.rows * width); };
+    const auto zeros = [&](Aligned& a) { set_zeros(a, mode.rows * width); };
     zeros(s.rates), zeros(s.change), zeros(s.direct);
+    int across = s.turned;
     for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int count = rows_of(mode, closed);
@@ -455,7 +458,7 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
         const bool turns = closed.state == State::slip_free, yields = closed.state == State::yields;
         if (turns) {
             turn_with_slip(closed, s.scratch.slip[i], &s.forces.rates[first], s.forces.forces[first], rates, direct,
-                           2 * nv);
+                           2 * nv, across < 0 ? -1 : across++);
         } else if (yields) {
             const double gap = gap_of(mode, closed.contact, sweep, q);
             yield_by_state(closed, gap, &s.forces.rates[first], &s.scratch.row[first * nv], count, rates, direct, nv);

@@ -37,12 +37,13 @@ struct DerivativeScratch {
     std::vector<Spatial> relative, full, force;  // accelerations by those of the joints alone, and whole; forces passed
     std::vector<Coriolis> coriolis;
     std::vector<Shift> shift;  // of each velocity
-    std::vector<double> rates, change, direct, unknown, matrix, solved;
+    Aligned rates, change, direct, unknown, matrix, solved;
+    int turned = -1;  // the first of columns by turns of the slips, each of its friction that turns; -1: none are asked
 };
 
 // Derivatives (rows, stride) by tangent vectors (dq, dv) and whatever else `columns` stand for.
 struct ContactDerivatives {
-    std::vector<double> forces, rates;
+    Aligned forces, rates;
 };
 
 // Columns of M^-1 B in place, of a factorised mass matrix; columns are a multiple of LANES.
@@ -58,7 +59,8 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const d
                        const double* impulses, Rows d, DerivativeScratch& scratch);
 
 // At a state with the applied forces (nv,) and their derivatives `d` (nv, columns): those of the acceleration, in
-// their place; the first columns are dq and dv. False where rows depend on each other, or a contact has none.
+// their place; the first columns are dq and dv, the last ones, where asked for, by velocities across slips that turn.
+// False where rows depend on each other, or a contact has none.
 // Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018; here in world axes.
 bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                    const double* v, const double* applied, Rows d, int columns, DerivativeScratch& scratch,

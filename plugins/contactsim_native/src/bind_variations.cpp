@@ -51,7 +51,7 @@ bool derivatives_on(const Ground& ground, const Robot& robot, const ContactMode&
            "arrays (nq,), (nv,), (nv,), (nv, n), (nv, n), (rows, n), (rows, n)");
     thread_local DerivativeScratch scratch;
     const int n = static_cast<int>(columns), stride = padded(n);
-    std::vector<double> room(nv * stride, 0.0);
+    Aligned room(nv * stride, 0.0);
     for (std::size_t k = 0; k < nv; ++k) std::copy_n(applied_x.data() + k * n, n, &room[k * stride]);
     ContactDerivatives told;
     scratch.scratch.sweep.ground = ground;
@@ -59,7 +59,7 @@ bool derivatives_on(const Ground& ground, const Robot& robot, const ContactMode&
                        {room.data(), stride}, n, scratch, &told)) {
         return false;
     }
-    const auto tell = [&](const std::vector<double>& found, Out out) {
+    const auto tell = [&](const Aligned& found, Out out) {
         for (std::size_t k = 0; k * n < out.size(); ++k) std::copy_n(&found[k * stride], n, out.data() + k * n);
     };
     tell(room, acceleration_x), tell(told.forces, forces_x), tell(told.rates, rates_x);

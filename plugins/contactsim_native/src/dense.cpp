@@ -49,12 +49,13 @@ EVERY_WIDTH double largest(const double* a, int count) {
             wrong[l] += size - size;  // NaN where it is not finite
         }
     }
-    double largest = 0.0;
-    for (int l = 0; l < LANES; ++l) largest = std::max(largest, found[l] + wrong[l]);
-    for (int l = 0; l < LANES; ++l) {
-        if (std::isnan(wrong[l])) largest = wrong[l];
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+            found[l] = found[l + half] > found[l] ? found[l + half] : found[l];
+            wrong[l] += wrong[l + half];
+        }
     }
-    return largest;
+    return found[0] + wrong[0];
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <new>
 #include <vector>
 
 namespace native {
@@ -13,8 +14,26 @@ inline int padded(int columns) {
     return (columns + LANES - 1) / LANES * LANES;
 }
 
+// Memory that begins where a line of the cache does: registers as wide as that then never reach into two of them.
+template <typename T>
+struct LineAligned {
+    using value_type = T;
+    static constexpr std::align_val_t LINE{64};
+
+    LineAligned() = default;
+    template <typename U>
+    LineAligned(const LineAligned<U>&) {}
+    T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), LINE)); }
+    void deallocate(T* memory, std::size_t) { ::operator delete(memory, LINE); }
+    bool operator==(const LineAligned&) const { return true; }
+    bool operator!=(const LineAligned&) const { return false; }
+};
+
+using Aligned = std::vector<double, LineAligned<double>>;
+
 // So many zeros, in the room that there is.
-inline void set_zeros(std::vector<double>& a, std::size_t count) {
+template <typename Room>
+void set_zeros(Room& a, std::size_t count) {
     a.resize(count);
     if (count) std::memset(a.data(), 0, count * sizeof(double));
 }
@@ -39,7 +58,7 @@ struct ConstRows {
 
 // A matrix with its numbers.
 struct Matrix {
-    std::vector<double> data;
+    Aligned data;
     int stride = 0;
 
     void clear(int rows, int columns) {

@@ -7,10 +7,11 @@ namespace native {
 
 namespace {
 
-// The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held).
+// The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held). Part of that is that friction turns
+// with slips, which is fast where they are slow: v' = turned across v, `turned` being the last columns of `by_state`.
 struct Equation {
     std::vector<Bracket> brackets;
-    Matrix by_state;
+    Matrix by_state, across;
 };
 
 // The equations along an arc, with the directions that slips remember from where each step of the run began.
@@ -20,26 +21,45 @@ class Equations {
         const auto& closed = motion.mode.closed;
         directions_.assign(motion.directions, motion.directions + 2 * closed.size());
         for (const Closed& one : closed) {
-            turns_ = turns_ || one.state == State::slip_free;
+            turns_ += one.state == State::slip_free;
             begins_ = begins_ || one.state == State::slip_begins;
         }
     }
 
-    bool turns() const { return turns_; }
+    int turns() const { return turns_; }  // slips that turn
 
     bool at(double t, Equation& found) {
         const Robot& robot = motion_.robot;
-        const int columns = 2 * robot.nv + static_cast<int>(motion_.drive.held_on.size());
+        room_.turned = 2 * robot.nv + static_cast<int>(motion_.drive.held_on.size());
+        const int columns = room_.turned + turns_;
         if ((turns_ || begins_) && !remember(path_.step_start[path_.piece(t)])) return false;
         drive(t);
         found.brackets = brackets(robot, x_.data() + robot.nq);
         found.by_state.clear(robot.nv, columns);
         motion_.drive.by_state(robot, found.by_state.rows());
-        return differentiate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(),
-                             x_.data() + robot.nq, force_.data(), found.by_state.rows(), columns, room_, nullptr);
+        if (!differentiate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(), x_.data() + robot.nq,
+                           force_.data(), found.by_state.rows(), columns, room_, nullptr)) {
+            return false;
+        }
+        lay_across(found);
+        return true;
     }
 
   private:
+    // Velocities (turns, nv) across the slips that turn.
+    void lay_across(Equation& found) const {
+        const int nv = motion_.robot.nv;
+        found.across.clear(turns_, nv);
+        int turn = 0;
+        for (std::size_t i = 0; i < motion_.mode.closed.size(); ++i) {
+            if (motion_.mode.closed[i].state != State::slip_free) continue;
+            const std::array<double, 2>& slip = room_.scratch.slip[i];
+            const double* rows = &room_.scratch.row[(motion_.mode.first[i] + 1) * nv];
+            add_scaled(found.across.rows()[turn], -slip[1], rows, nv);
+            add_scaled(found.across.rows()[turn++], slip[0], rows + nv, nv);
+        }
+    }
+
     void drive(double t) {
         path_.state(motion_.robot, t, x_);
         force_.assign(motion_.robot.nv, 0.0), memory_.resize(motion_.drive.memory);
@@ -79,14 +99,13 @@ class Equations {
 
     const Motion& motion_;
     const Path& path_;
-    bool turns_ = false, begins_ = false;
+    int turns_ = 0;
+    bool begins_ = false;
     DerivativeScratch room_;
     std::vector<double> directions_, x_, force_, memory_;
     Known known_;  // references of the drive
     double began_ = -std::numeric_limits<double>::infinity();
 };
-
-constexpr double BOUND = 3.0;  // times that what a step misses may be less than follows from a bound on the rate
 
 // Time within a step by a place s in [0, 1]: an exponential of it, as steps of the run shrink towards an instant at
 // which the motion is singular, such as the stop of a slip, and grow away from it; t' = A t and dt/ds are smooth there.
@@ -136,7 +155,19 @@ class RunSteps {
         return {t0, t1, std::abs(growth) > even ? growth : 0.0};
     }
 
+    // The time up to which a step from t0 goes so that its pace does not change too much.
+    double level_end(double t0, double t1, double even) const {
+        for (double growth = pace(t0, t1, even).growth; std::abs(growth) > STEEPEST;) {
+            const double shorter = time(place(t0) + STEEPEST / std::abs(growth) * (place(t1) - place(t0)));
+            if (!(shorter > t0 && shorter < t1)) break;
+            t1 = shorter, growth = pace(t0, t1, even).growth;
+        }
+        return t1;
+    }
+
   private:
+    static constexpr double STEEPEST = 2.5;  // logarithm of the ratio of dt/ds at the ends of a step
+
     std::vector<double> edges_;
 };
 
@@ -151,10 +182,12 @@ class Step {
   public:
     Step(int nv, int held, int width) : nv_(nv), held_(held), wide_(padded(width)) {}
 
-    // Solves for the stages of a step; false where there is no solution.
-    bool take(const Scheme& scheme, const Pace& pace, std::vector<Equation>& at, const Start& start) {
+    // Solves for the stages of a step, by iteration first where that may do; false where there is no solution.
+    bool take(const Scheme& scheme, const Pace& pace, std::vector<Equation>& at, const Start& start, bool iterates,
+              const Control& control) {
         const int s = scheme.stages();
         weigh(scheme, pace);
+        if (iterates && iterate(s, at, start, SOLVED * control.rtol, control.atol / control.rtol)) return true;
         if (!turn(s, at)) return false;
         by_stages_.shape(s * nv_, s * nv_), given_.clear(s * nv_, wide_), begun_.shape(nv_, wide_);
         for (int j = 0; j < s; ++j) add_stage(s, at[j].by_state.rows(), j, start);
@@ -199,7 +232,7 @@ class Step {
         apart[0] = std::max(apart[0], apart.back());
         double theta = 0.0;
         for (int e = 0; e + 2 < count; ++e) theta = std::max(theta, apart[e] / std::max(apart[e + 1], control.tiny));
-        return apart[0] * std::pow(std::min(theta, 1.0), s);
+        return apart[0] * std::pow(std::min(theta, 1.0), std::min(s, SEEN));
     }
 
   private:
@@ -211,6 +244,98 @@ class Step {
             const double slope = pace.slope(scheme.nodes[j]);
             for (int i = 0; i < s; ++i) weights_[i * s + j] *= slope;
         }
+    }
+
+    // Solves for the stages as if only slips turned, again and again by what is missed; false where that does not
+    // come closer fast.
+    bool iterate(int s, std::vector<Equation>& at, const Start& start, double accuracy, double floor) {
+        q_.shape(s * nv_, wide_), v_.shape(s * nv_, wide_);
+        for (int i = 0; i < s; ++i) {
+            std::copy_n(start.q.data, nv_ * wide_, q(i).data);
+            std::copy_n(start.v.data, nv_ * wide_, v(i).data);
+        }
+        lay_turns(s, at);
+        double last = 1.0;
+        for (int k = 0; k < MOST_PASSES; ++k) {
+            if (k > 0) move_places(s, at, start);
+            const double changed = change_speeds(s, at, start, floor), following = changed * (changed / last);
+            if (k > 0 && !(changed <= SLOWEST * last)) return false;
+            if (k > 0 && following <= accuracy) {
+                move_places(s, at, start);
+                return true;
+            }
+            last = k == 0 ? std::max(changed, 1.0) : changed;
+        }
+        return false;
+    }
+
+    // q = q0 + W (v - ad q), in place.
+    void move_places(int s, const std::vector<Equation>& at, const Start& start) {
+        given_.shape(s * nv_, wide_);
+        std::copy_n(v_.data.data(), s * nv_ * wide_, given_.data.data());
+        for (int i = 0; i < s; ++i) subtract_brackets(at[i], 1.0, q(i), given_.rows().from(i * nv_));
+        for (int i = 0; i < s; ++i) std::copy_n(start.q.data, nv_ * wide_, q(i).data);
+        add_stages(q_, 1.0, given_, s);
+    }
+
+    // The same for v = v0 + W v', where what slips turn is solved for; by how much the last stage changed, relative to
+    // rows.
+    double change_speeds(int s, std::vector<Equation>& at, const Start& start, double floor) {
+        given_.clear(s * nv_, wide_), missed_.shape(s * nv_, wide_);
+        for (int i = 0; i < s; ++i) {
+            const Rows rates = given_.rows().from(i * nv_), by_state = at[i].by_state.rows();
+            add_product(rates, 1.0, by_state, q(i), nv_, nv_, wide_);
+            add_product(rates, 1.0, by_state.from(0, nv_), v(i), nv_, nv_, wide_);
+            if (held_) add_product(rates, 1.0, by_state.from(0, 2 * nv_), start.held, nv_, held_, wide_);
+            set_difference(missed_.rows()[i * nv_], start.v.data, v(i).data, nv_ * wide_);
+        }
+        add_stages(missed_, 1.0, given_, s);
+        if (!pass_turns(s, at, missed_)) return std::numeric_limits<double>::quiet_NaN();
+        add_scaled(v_.data.data(), 1.0, missed_.data.data(), s * nv_ * wide_);
+        double changed = 0.0;
+        for (int k = 0; k < nv_; ++k) {
+            const double size = largest(start.v[k], wide_) + floor;
+            const double share = largest(missed_.rows()[(s - 1) * nv_ + k], wide_) / size;
+            if (share > changed || std::isnan(share)) changed = share;
+        }
+        return changed;
+    }
+
+    // 1 - across_i w_ij turned_j, by which stages follow if only slips turn.
+    void lay_turns(int s, std::vector<Equation>& at) {
+        turns_ = static_cast<int>(at[0].across.data.size()) / std::max(at[0].across.stride, 1);
+        if (!turns_) return;
+        across_.clear(s * turns_, s * turns_);
+        turning_.clear(turns_, turns_);
+        for (int j = 0; j < s; ++j) {
+            for (int i = 0; i < s; ++i) {
+                const Rows own = across_.rows().from(i * turns_, j * turns_);
+                const Rows turned = at[j].by_state.rows().from(0, 2 * nv_ + held_);
+                for (int a = 0; a < turns_; ++a) {
+                    for (int k = 0; k < nv_; ++k) {
+                        add_scaled(own[a], -weights_[i * s + j] * at[i].across.rows()[a][k], turned[k], turns_);
+                    }
+                }
+            }
+        }
+        for (int i = 0; i < s * turns_; ++i) across_.rows()[i][i] += 1.0;
+    }
+
+    // Adds to what stages of v are given what turning slips make of it.
+    bool pass_turns(int s, std::vector<Equation>& at, Matrix& stages) {
+        if (!turns_) return true;
+        turning_ = across_, turned_.clear(s * turns_, wide_), pulled_.clear(s * nv_, wide_);
+        for (int i = 0; i < s; ++i) {
+            add_product(turned_.rows().from(i * turns_), 1.0, at[i].across.rows(), stages.rows().from(i * nv_), turns_,
+                        nv_, wide_);
+        }
+        if (!solve_dense(turning_.rows(), turned_.rows(), s * turns_, wide_)) return false;
+        for (int i = 0; i < s; ++i) {
+            add_product(pulled_.rows().from(i * nv_), 1.0, at[i].by_state.rows().from(0, 2 * nv_ + held_),
+                        turned_.rows().from(i * turns_), nv_, turns_, wide_);
+        }
+        add_stages(stages, 1.0, pulled_, s);
+        return true;
     }
 
     // P and R of a joint whose motions do not commute, w = a dt/ds: (1 + w ad) q = 1 q0 + w v.
@@ -303,25 +428,36 @@ class Step {
     void subtract_rate(double slope, Equation& before, const Start& start, double* out) {
         const Rows missed{out, wide_}, rates = before.by_state.rows();
         for (int r = 0; r < nv_; ++r) add_scaled(missed[r], -slope, start.v[r], wide_);
-        for (const Bracket& bracket : before.brackets) {
-            for (int r = 0; r < bracket.size; ++r) {
-                for (int c = 0; c < bracket.size; ++c) {
-                    const double share = slope * bracket.matrix[r * bracket.size + c];
-                    add_scaled(missed[bracket.first + r], share, start.q[bracket.first + c], wide_);
-                }
-            }
-        }
+        subtract_brackets(before, -slope, start.q, missed);
         add_product(missed.from(nv_), -slope, rates, start.q, nv_, nv_, wide_);
         add_product(missed.from(nv_), -slope, rates.from(0, nv_), start.v, nv_, nv_, wide_);
         if (held_) add_product(missed.from(nv_), -slope, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
     }
 
-    int nv_, held_, wide_;
+    // rates -= factor ad q.
+    void subtract_brackets(const Equation& equation, double factor, Rows q, Rows rates) const {
+        for (const Bracket& bracket : equation.brackets) {
+            for (int r = 0; r < bracket.size; ++r) {
+                for (int c = 0; c < bracket.size; ++c) {
+                    const double share = -factor * bracket.matrix[r * bracket.size + c];
+                    if (share != 0.0) add_scaled(rates[bracket.first + r], share, q[bracket.first + c], wide_);
+                }
+            }
+        }
+    }
+
+    static constexpr int MOST_PASSES = 6;
+    static constexpr double SLOWEST = 0.02;  // factor by which changes fall from pass to pass, or it takes too many
+    static constexpr double SOLVED = 1e-2;   // of the tolerance, to which stages are solved for
+    static constexpr int SEEN = 6;  // stages by which the fall of estimates is carried on: by more it promises too much
+
+    int nv_, held_, wide_, turns_ = 0;
     std::vector<double> weights_;
     std::vector<Turning> turnings_;
     Matrix system_, v_, q_;
     Matrix by_stages_, given_;  // rates of all stages, by the stages of v, and what follows from the start
     Matrix begun_, by_turning_, moved_, missed_;
+    Matrix across_, turning_, turned_, pulled_;  // of slips that turn
 };
 
 // sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s].
@@ -350,15 +486,117 @@ double rate_of(Equation& equation, int nv) {
     return std::sqrt(largest);
 }
 
-// The method of fewest stages that is expected to meet a tolerance as the solution changes by a factor of at most
-// e^reach.
-const Scheme& enough(const std::vector<Scheme>& schemes, double reach, double rtol) {
-    const auto meets = [&](const Scheme& scheme) {
-        return scheme.error * std::pow(reach, 2 * scheme.stages()) <= BOUND * rtol;
-    };
-    const auto found = std::find_if(schemes.begin(), schemes.end(), meets);
-    return found == schemes.end() ? schemes.back() : *found;
+// A bound on the rate [1/s] of all but slips that turn: sqrt of the largest row of |A|^2 without them.
+double rate_apart_from_turns(Equation& equation, int nv, int held) {
+    const int n = 2 * nv, turns = static_cast<int>(equation.across.data.size()) / std::max(equation.across.stride, 1);
+    std::vector<double> row(n), sizes(n, 0.0);  // sums of |A| without what turns
+    Matrix size;
+    size.clear(n, n);
+    for (int r = 0; r < nv; ++r) {
+        double* own = size.rows()[nv + r];
+        std::copy_n(equation.by_state.rows()[r], n, own), size.rows()[r][nv + r] = 1.0;
+        for (int a = 0; a < turns; ++a) {
+            add_scaled(own + nv, -equation.by_state.rows()[r][n + held + a], equation.across.rows()[a], nv);
+        }
+    }
+    for (const Bracket& bracket : equation.brackets) {
+        for (int r = 0; r < bracket.size; ++r) {
+            std::copy_n(&bracket.matrix[r * bracket.size], bracket.size,
+                        size.rows()[bracket.first + r] + bracket.first);
+        }
+    }
+    for (int r = 0; r < n; ++r) {
+        for (int k = 0; k < n; ++k) sizes[r] += std::abs(size.rows()[r][k]);
+    }
+    double largest = 0.0;
+    for (int r = 0; r < n; ++r) {
+        double sum = 0.0;
+        for (int k = 0; k < n; ++k) sum += std::abs(size.rows()[r][k]) * sizes[k];
+        largest = std::max(largest, sum);
+    }
+    return std::sqrt(largest);
 }
+
+// The length of steps, counted in those of the run, and their methods, by what the last one missed.
+class StepChoice {
+  public:
+    StepChoice(const std::vector<Scheme>& schemes, const Control& control, bool turns, double first)
+        : length(first),
+          schemes_(schemes),
+          rtol_(control.rtol),
+          control_(control),
+          turns_(turns),
+          growth_(turns ? std::min(control.growth, TURNING_GROWTH) : control.growth) {}
+
+    double length;
+
+    // Whether the step that comes next from a place, `last` if that ends the arc, needs a bound for its choice.
+    bool asks(double place, bool last) const { return !(takes_all(place, last) || refused_); }
+
+    // Within the step that comes next from a place, `bound` is one on how much the solution changes, as a logarithm;
+    // `others` likewise on what but turning slips changes, and `last` says that its end is that of the arc.
+    const Scheme& choose(double place, double bound, double others, bool last) {
+        place_ = place;
+        most_ = &most_of(turns_ && others <= SHORT ? schemes_.back().stages() : MOST_AT_ONCE);
+        const double told = length * told_;
+        scheme_ = takes_all(place, last) ? most_ : &enough(refused_ ? told : std::min(bound, told));
+        iterates = others <= (scheme_->stages() > FEW ? SHORT : SHORTEST);
+        return *scheme_;
+    }
+
+    bool iterates = false;  // whether the system of the step is expected to be solved by iteration
+
+    void learn(double error) {
+        const bool accepted = error <= rtol_, finite = std::isfinite(error);
+        const double change = std::pow(std::max(error, control_.tiny) / scheme_->error, 0.5 / scheme_->stages());
+        told_ = MARGIN * change / length;
+        refused_ = !accepted && finite && scheme_ != most_;
+        if (refused_) return;  // the same step, by more stages
+        const double most = std::pow(rtol_ / most_->error, 0.5 / most_->stages());
+        const double wanted = most / (scheme_ == most_ ? change : MARGIN * change);
+        const double longer = std::max(control_.shrinkage, finite ? control_.safety * wanted : 0.0);
+        by_error_ = longer < growth_;
+        if (!accepted) rough_ = place_ + length;
+        length *= std::min(again_ ? 1.0 : growth_, longer);  // a step behind one that was refused grows no more
+        again_ = !accepted;
+    }
+
+  private:
+    static constexpr double SHORT = 0.3;      // of the time of all but turning slips, up to which steps are iterated
+    static constexpr double SHORTEST = 0.03;  // the same for few stages, whose system is soon solved as a whole
+    static constexpr int FEW = 4;
+    static constexpr int MOST_AT_ONCE = 6;         // stages whose system is solved as a whole, at most
+    static constexpr double TURNING_GROWTH = 3.0;  // of steps whose rates may change fast
+    static constexpr double MARGIN = 1.3;          // of what the error of the last step tells of the next one
+    static constexpr double AIM = 0.5;             // of the tolerance, which fewer stages are to meet
+
+    bool takes_all(double place, bool last) const { return place < rough_ || (by_error_ && !refused_ && !last); }
+
+    const Scheme& most_of(int stages) const {
+        const auto more = [&](const Scheme& scheme) { return scheme.stages() > stages; };
+        const auto found = std::find_if(schemes_.begin() + 1, schemes_.end(), more);
+        return *(found - 1);
+    }
+
+    // The method of fewest stages that is expected to meet the tolerance as the solution changes by e^reach.
+    const Scheme& enough(double reach) const {
+        for (const Scheme& scheme : schemes_) {
+            if (&scheme == most_ || scheme.error * std::pow(reach, 2 * scheme.stages()) <= AIM * rtol_) return scheme;
+        }
+        return *most_;
+    }
+
+    const std::vector<Scheme>& schemes_;
+    double rtol_;
+    const Control& control_;
+    bool turns_;
+    double growth_;
+    const Scheme *scheme_ = nullptr, *most_ = nullptr;
+    double told_ = std::numeric_limits<double>::infinity();  // change by a step of the run, as the last error tells it
+    bool by_error_ = false, refused_ = false;  // whether its length is by errors; whether fewer stages missed too much
+    bool again_ = false;                       // whether a longer step from here missed too much
+    double place_ = 0.0, rough_ = -1.0;        // where the step begins, and the end of the last one that missed so
+};
 
 }  // namespace
 
@@ -373,47 +611,43 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
     for (int r = 0; r < path.dim; ++r) std::copy_n(variations + r * width, width, now.rows()[r]);
     const Start start{now.rows(), now.rows().from(nv), held ? now.rows().from(kept) : now.rows()};
 
-    const RunSteps run(path, equations.turns());
+    const bool turns = equations.turns() > 0;
+    const RunSteps run(path, turns);
     const auto singular = [&](double when) { return t1 = when, Ending::singular; };
-    double t = t0, count = run.place(t0 + std::min(first_step, t1 - t0)) - run.place(t0);  // steps of the run in a step
-    bool by_error = false, refused = false;  // whether its length is by errors; whether fewer stages missed too much
-    bool again = false;                      // whether a longer step from here missed too much
+    StepChoice choice(schemes, control, turns, run.place(t0 + std::min(first_step, t1 - t0)) - run.place(t0));
+    double t = t0;
     Equation before;
     std::vector<Equation> at;
     if (!equations.at(t0, before)) return singular(t0);
     while (t < t1) {
-        const double end = run.time(run.place(t) + count);
+        const double end = run.level_end(t, std::min(run.time(run.place(t) + choice.length), t1), control.even);
         const bool last = end >= t1 - control.smallest * std::max(1.0, std::abs(t1));
         const Pace pace = run.pace(t, last ? t1 : end, control.even);
         const double slope = pace.slope(0.0);
-        count = run.place(pace.t1) - run.place(t);
-        const bool all = refused || (by_error && !last);
-        const Scheme& scheme = all ? schemes.back() : enough(schemes, slope * rate_of(before, nv), control.rtol);
+        const double place = run.place(t), others = slope * rate_apart_from_turns(before, nv, held);
+        const double bound = choice.asks(place, last) ? slope * rate_of(before, nv) : 0.0;
+        choice.length = run.place(pace.t1) - place;
+        const Scheme& scheme = choice.choose(place, bound, others, last);
         at.resize(scheme.stages());
         for (int i = 0; i < scheme.stages(); ++i) {
             const double when = pace.time(scheme.nodes[i]);
             if (!equations.at(when, at[i])) return singular(when);
         }
         double error = std::numeric_limits<double>::infinity();
-        if (step.take(scheme, pace, at, start)) error = step.error(scheme, slope, before, start, control);
+        if (step.take(scheme, pace, at, start, choice.iterates, control)) {
+            error = step.error(scheme, slope, before, start, control);
+        }
+        choice.learn(error);
         if (error <= control.rtol) {
             for (int r = 0; r < nv; ++r) {
                 std::copy_n(step.q(scheme.stages() - 1)[r], width, start.q[r]);
                 std::copy_n(step.v(scheme.stages() - 1)[r], width, start.v[r]);
             }
-            t = pace.t1, refused = false;
+            t = pace.t1;
             std::swap(before, at.back());
         } else if (pace.length() <= control.smallest * std::max(1.0, std::abs(t))) {
             return t1 = t, Ending::stuck;
-        } else if (&scheme != &schemes.back()) {
-            refused = true;
-            continue;
         }
-        const double wanted = std::pow(control.rtol / std::max(error, control.tiny), 0.5 / scheme.stages());
-        const double longer = std::max(control.shrinkage, control.safety * (std::isfinite(error) ? wanted : 0.0));
-        by_error = longer < control.growth;
-        count *= std::min(again ? 1.0 : control.growth, longer);  // a step behind one that was refused grows no more
-        again = !(error <= control.rtol);
     }
     for (int r = 0; r < path.dim; ++r) std::copy_n(now.rows()[r], width, variations + r * width);
     return Ending::reached;
