@@ -120,10 +120,12 @@ Spatial Sweep::move(const Robot& robot, int i, const double* v) {
 }
 
 void Sweep::places(const Robot& robot, const double* q) {
+    ++looks;
     for (int i = 0; i < static_cast<int>(robot.joints.size()); ++i) locate(robot, i, q);
 }
 
 void Sweep::motions(const Robot& robot, const double* q, const double* v) {
+    ++looks;
     for (int i = 0; i < static_cast<int>(robot.joints.size()); ++i) {
         locate(robot, i, q);
         move(robot, i, v);
@@ -132,6 +134,7 @@ void Sweep::motions(const Robot& robot, const double* q, const double* v) {
 
 void Sweep::at(const Robot& robot, const double* q, const double* v) {
     const int n = static_cast<int>(robot.joints.size()), nv = robot.nv;
+    ++looks;
     for (int i = 0; i < n; ++i) {
         const Joint& joint = robot.joints[i];
         locate(robot, i, q);

@@ -61,6 +61,7 @@ struct Ground {
 // What one sweep finds; kept to be used again.
 struct Sweep {
     Ground ground;                                // told by who knows the time
+    long looks = 0;                               // at states, so far
     Vec3 origin;                                  // about which spatial vectors are taken
     std::vector<Mat3> turn;                       // of each joint's frame, in world axes
     std::vector<Vec3> place;                      // from the origin [m]
