@@ -90,7 +90,8 @@ bool Voyage::asks_to_leave(double ahead) {
     if (!course_.asked) ++course_.tried, course_.asked = true;
     if (course_.tried <= rules_.growing) return false;
     if (method.derivative().least_radius() * method.length > rules_.easy) return false;
-    return !(method.fastest * method.length > rules_.easy);
+    if (!std::isnan(method.fastest)) return !(method.fastest * method.length > rules_.easy);
+    return !method.derivative().exceeds(rules_.easy / method.length);
 }
 
 bool Voyage::end_stiffly(const Radau& method) {
