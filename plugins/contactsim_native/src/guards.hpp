@@ -136,6 +136,7 @@ struct GuardRoom {
     // are what it was found with, or what it found, of slips that have a direction of their own.
     bool knows(double t, const double* x) const;
     bool knows(const Arc& arc, const References& references, double t, const double* x) const;
+    // That it is, from now on until its sweep looks at another state.
     void remember(const Arc& arc, const References& references, double t, const double* x);
     void forget() { looks_ = -1; }  // as the arc changes
 
@@ -158,7 +159,7 @@ bool motion_at(const Arc& arc, const References& references, double t, const dou
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
                   GuardRoom& room, double* values);
 
-// Guards that look at the slip of a closed contact alone, and the value of one by the velocities (rows,) of all of them.
+// Guards that look at the slip of a closed contact alone; the value of one by the velocities (rows,) of all of them.
 bool looks_at_slips(GuardKind kind);
 double of_slip(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
                const std::vector<double>& rates);

@@ -88,6 +88,7 @@ class Voyage {
     bool knows_start_ = false;  // whether the room has the motion where the step starts
     bool knows_values_ = false;  // and its guards
     bool free_ = false, begins_ = false, follows_ = false, watches_motion_ = false;
+    bool landed_ = false;   // whether the step is one of its own to where a guard fires, not a part of the one before
     double allowed_ = 0.0;  // length of a step that its error would have allowed [s]
     double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
 
@@ -106,7 +107,8 @@ class Voyage {
     Chart chart_;
     Expansion expansion_;          // of the motion while slips come to their stop, where `room_` has it
     double slowest_ = INFINITE;    // slip where the step begins [m/s]
-    std::optional<Radau> lander_;  // from where the step began to where a guard fires
+    std::optional<Radau> before_;  // the stiff method as it was where the step began
+    std::optional<Radau> lander_;  // a new one, from there to where a guard fires
 
     References references() const { return {course_.directions, course_.straight, rules_.leap}; }
 
@@ -127,7 +129,10 @@ class Voyage {
     // A step of that as the one to be looked at; false where it is no number, or has no guards.
     bool end_stiffly(const Radau& method);
 
+    // The step once more to exactly that time, by the method as it was, or else by a new one.
     bool land_stiffly(double t);
+    bool ends_at(Radau& method, double t);  // whether one step of it does
+    bool end_landing(const Radau& method);
 
     // Whether the expansion agrees with the motion in the room, that where the step starts.
     bool still_holds();
@@ -154,7 +159,7 @@ class Voyage {
     // The last of these, at the end of a step: its motion is known to the room then, which guards ask for.
     void end_stage(const Method& method, double end, int stage);
 
-    // The rate (n,) at a state in a chart that begins there; NaN where there is none.
+    // The rate (n,) of a state, as charts have it that begin there; NaN where there is none.
     void rate_at(double t, const double* x, double* rate);
 
     // The rate where a new chart begins.
@@ -208,7 +213,7 @@ class Voyage {
 
     // --- guards ----------------------------------------------------------------------------------------------
 
-    // Of all of them: where a step begins or ends, and elsewhere.
+    // Of all of them: where a step begins or ends, and within it.
     bool values_at(double t, const double* x, double* values);
     bool values_within(double t, const double* x, double* values);
 
@@ -342,7 +347,6 @@ class Voyage {
 
     bool cut(double t);   // the step, up to a time
     bool land(double t);  // a step of its own from where the step began to exactly that time
-    bool landed_ = false;  // whether the step at hand is such a one
 
     // Whether a guard may be at zero where the step ends, within the accuracy of the time of an event.
     bool may_be_imminent() const;
