@@ -17,7 +17,7 @@ double spacing(double x) {
 }
 
 double size_of(const double* slip) {
-    return std::hypot(slip[0], slip[1]);
+    return std::sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
 }
 
 bool is_inner(GuardKind kind) {
