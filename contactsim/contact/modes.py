@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -208,5 +209,6 @@ class SystemMode:
 
 def unit(vector: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     """Direction of a vector as a tuple; empty for the zero vector."""
-    length = float(np.linalg.norm(vector))
-    return tuple(float(c) / length for c in vector) if length > 0.0 else ()
+    numbers = [float(c) for c in vector]
+    length = math.sqrt(sum([c * c for c in numbers]))  # summed as compiled engines do: by no kernel of a processor
+    return tuple([c / length for c in numbers]) if length > 0.0 else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,7 @@ class Stepper:
         self.stiffness = StiffArcs(name, flow.cruise is not None)
         self._suspected_step, self._unknown = 0.0, self.stiffness.automatic
         self._left: SimulationError | None = None  # of a trial that left where the field is defined
+        self._before: tuple[OdeSolver, Array] | None = None  # the stiff method where its last step began, and the chart
         self._ahead: Passed | None = None  # the first steps of the arc, where they were taken beforehand
         self._use(self.stiffness.name)
         self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
@@ -202,6 +204,7 @@ class Stepper:
         tried = min(getattr(self._solver, "h_abs", math.inf), self._solver.max_step)
         if self._explicit:
             self._solver.lower = self._lower(min(tried, bound - t0), longest, self._solver.h_abs)
+        self._before = (copy(self._solver), base) if self._collocates else None
         segment = self._advance(self._solver, t0, base, start)
         if self._firm:  # such a method does not say what it tries
             tried = LEAP * (segment.t1 - t0)
@@ -394,6 +397,9 @@ class Stepper:
 
     def land(self, segment: Segment, t: float) -> Segment:
         """Integrate again from the start of `segment` to exactly `t`: the end is a step's, not an interpolant's."""
+        again = self._again(segment, t)
+        if again is not None:
+            return again
         self.t, self.x = segment.t0, segment(segment.t0)
         self._restart(self.t, self.x, t)
         solver = self._new_solver(t, t - self.t)
@@ -407,6 +413,26 @@ class Stepper:
         chart, last = Chain(tuple(pieces)), pieces[-1]
         landed = first if last is first else Segment(first.t0, t, self._base, chart, self.space, last.end, last.guards)
         self._solver = None
+        self.t, self.x = t, landed(t)
+        return landed
+
+    def _again(self, segment: Segment, t: float) -> Segment | None:
+        """The same by the stiff method as it was where its last step began; None where one step does not lead there.
+
+        A new method has to take the first part of a longer step in smaller ones.
+        """
+        if self._before is None or self._before[0].t != segment.t0 or self._before[1] is not segment.base:
+            return None
+        solver, base = copy(self._before[0]), segment.base
+        solver.t_bound = t
+        self._restart(segment.t0, segment(segment.t0), t)
+        self._base = base
+        try:
+            landed = self._advance(solver, self.t, base, self.x)
+        except StepSizeError:
+            return None
+        if solver.t < t:
+            return None
         self.t, self.x = t, landed(t)
         return landed
 

@@ -8,6 +8,7 @@ import pytest
 import contactsim as cs
 from contactsim.common.arrays import Array
 from contactsim.hybrid.integrators import METHODS
+from contactsim.hybrid.integrators.radau9 import Collocation
 from contactsim.hybrid.manifold import Euclidean
 from contactsim.hybrid.segments import Segment
 from contactsim.hybrid.step_bounds import path
@@ -56,6 +57,19 @@ def test_a_step_that_was_landed_on_keeps_to_its_bounds(name: str) -> None:
     for _ in range(3):
         segment = stepper.step(10.0)
     demand_bounds(stepper.land(segment, 0.3 * segment.t0 + 0.7 * segment.t1))
+
+
+def test_a_stiff_step_is_landed_on_by_the_method_as_it_was() -> None:
+    """In one step, from the stages of the last one; a new method would begin anew. Closed form as below."""
+    stepper = Stepper(Swings(), Euclidean(6), 0.0, np.ones(6), "Radau9", TOLERANCES, None)
+    for _ in range(4):
+        segment = stepper.step(10.0)
+    t, frequency = 0.1 * segment.t0 + 0.9 * segment.t1, np.sqrt(Swings.SQUARES)
+    landed = stepper.land(segment, t)
+    assert (landed.t0, landed.t1, stepper.t) == (segment.t0, t, t)
+    assert isinstance(landed.chart, Collocation)
+    exact = np.cos(frequency * t) + np.sin(frequency * t) / frequency
+    assert np.abs(landed(t)[:3] - exact).max() < 10.0 * (TOLERANCES.rtol + TOLERANCES.atol)
 
 
 @pytest.mark.parametrize("name", ["DOP853", "RK45", "Radau"])

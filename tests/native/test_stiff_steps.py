@@ -82,6 +82,16 @@ def test_slips_that_turn_are_followed_without_python(counts: Counts) -> None:
     demand_the_same(*runs)
 
 
+def test_where_stiff_arcs_end_and_how_fast_they_decay_is_seen_without_python(counts: Counts) -> None:
+    """The step that an event ends is taken once more by the same method; eigenvalues are asked where it is left."""
+    case = landing("solo12", 2)
+    run = cs.simulate(case.system, case.start, (0.0, 0.15), engine="native")
+    assert "stiff" in str(run.notes)
+    assert not counts.steps
+    assert len(counts.answers) < 10
+    assert 2 * sum(counts.answers) >= len(counts.answers) > 0
+
+
 @pytest.mark.parametrize("period", [None, 0.01])
 def test_stiff_controllers_with_a_memory_and_without(period: float | None, counts: Counts) -> None:
     """A robot that turns in flight, its joints damped a thousand times faster than it moves; samples are held."""

@@ -333,7 +333,8 @@ void bind_cruises(nb::module_& m) {
             course.stiff = stiff;
             {
                 nb::gil_scoped_release released;
-                cruise(arc, method, thresholds, course);
+                GuardRoom room;
+                cruise(arc, method, thresholds, course, room);
             }
             const nb::object record = table(course.record, course.steps, arc.record_size());
             course.record.clear();
@@ -429,7 +430,7 @@ void bind_cruises(nb::module_& m) {
                        values.size() == arc.guards.all.size(),
                    "a state and values of each guard");
             thread_local GuardRoom room;
-            room.known = Known();
+            room.known = Known(), room.forget();
             References known = references(arc.mode, directions, straight);
             known.leap = thresholds.leap;
             return guard_values(arc, thresholds, known, t, x.data(), room, values.data());

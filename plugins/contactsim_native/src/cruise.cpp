@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "charts.hpp"
 #include "voyage.hpp"
 
 namespace native {
@@ -35,7 +36,7 @@ bool Voyage::go_on() {
 }
 
 bool Voyage::step() {
-    step_.t0 = course_.t, knows_start_ = false;
+    step_.t0 = course_.t, knows_start_ = knows_values_ = false;
     std::copy(course_.x, course_.x + size_, step_.start.begin());
     double approach = INFINITE;
     const bool in_haste = course_.in_haste;
@@ -91,17 +92,19 @@ bool Voyage::still_holds() {
 
 bool Voyage::turn_references(double& approach) {
     const double* x = step_.start.data();
-    Sweep& sweep = room_.scratch.sweep;
-    sweep.prepare(robot_);
-    sweep.ground = arc_.mode.terrain.at(step_.t0);
-    sweep.motions(robot_, x, x + robot_.nq);
     std::vector<double>& rates = room_.told.rates;
-    rates.resize(arc_.mode.rows);
-    if (!contact_velocities(arc_.mode, sweep, x + robot_.nq, rates.data())) return false;
+    if (!room_.knows(step_.t0, x)) {
+        Sweep& sweep = room_.scratch.sweep;
+        sweep.prepare(robot_);
+        sweep.ground = arc_.mode.terrain.at(step_.t0);
+        sweep.motions(robot_, x, x + robot_.nq);
+        rates.resize(arc_.mode.rows);
+        if (!contact_velocities(arc_.mode, sweep, x + robot_.nq, rates.data())) return false;
+    }
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (!slips_freely(arc_.mode.closed[i])) continue;
         const double along = rates[arc_.mode.first[i] + 1], aside = rates[arc_.mode.first[i] + 2];
-        const double speed = std::sqrt(along * along + aside * aside);
+        const double speed = std::hypot(along, aside);
         if (speed == 0.0) continue;
         course_.directions[2 * i] = along / speed, course_.directions[2 * i + 1] = aside / speed;
     }
@@ -129,6 +132,9 @@ bool Voyage::turn_references(double& approach) {
         ahead = ahead <= rules_.close_to_stop * slow ? ahead + 0.5 * slow : rules_.approach * ahead;
         approach = std::min(approach, ahead / slowing);
     }
+    if (!follows_ || room_.expansion) return true;
+    values_.resize(ng_);
+    knows_values_ = values_at(step_.t0, x, values_.data());
     return true;
 }
 
@@ -150,9 +156,11 @@ double Voyage::soonest(double horizon) {
     const double* x = step_.start.data();
     const double* v = x + robot_.nq;
     Sweep& sweep = room_.scratch.sweep;
-    sweep.prepare(robot_);
-    sweep.ground = arc_.mode.terrain.at(step_.t0);
-    sweep.motions(robot_, x, v);
+    if (!room_.knows(step_.t0, x)) {
+        sweep.prepare(robot_);
+        sweep.ground = arc_.mode.terrain.at(step_.t0);
+        sweep.motions(robot_, x, v);
+    }
     std::vector<std::pair<const Contact*, Nearing>> near;
     for (const Guard& guard : arc_.guards.all) {
         if (guard.kind != GuardKind::gap || guard.sense < 0.0 || arc_.limits_alone || guard.contact.edges) continue;
@@ -198,15 +206,39 @@ void Voyage::stages(double h, int first, int last) {
     if (!room_.expansion) course_.evaluations += last - first;
 }
 
+void Voyage::end_stage(const Method& method, double end, int stage) {
+    const double h = end - step_.t0;
+    if (room_.expansion || !watches_motion_) {
+        run_stages(robot_, arc_.mode, references(), arc_.drive, method, base_.data(), step_.t0, h, step_.y.data(),
+                   k_.data(), points_.data(), stage, stage + 1, room_.known, room_.expansion);
+    } else {
+        double *at = &points_[stage * n_], *out = &k_[stage * n_];
+        point_of_stage(method, stage, n_, h, step_.y.data(), k_.data(), at);
+        chart_point(at, step_.end.data());
+        rate_at(end, step_.end.data(), out);
+        chart_rate(robot_, at, out);
+    }
+    if (!room_.expansion) ++course_.evaluations;
+}
+
+void Voyage::rate_at(double t, const double* x, double* rate) {
+    const auto finite = [](double number) { return std::isfinite(number); };
+    if (!std::all_of(x, x + size_, finite) || !motion_at(arc_, references(), t, x, room_)) {
+        std::fill(rate, rate + n_, std::numeric_limits<double>::quiet_NaN());
+        return;
+    }
+    const int nv = robot_.nv;
+    std::copy_n(x + robot_.nq, nv, rate);
+    std::copy_n(room_.acceleration.begin(), nv, rate + nv);
+    std::copy(room_.memory.begin(), room_.memory.end(), rate + 2 * nv);
+}
+
 void Voyage::begin_chart() {
     std::copy(course_.x, course_.x + size_, base_.begin());
     std::fill(course_.y, course_.y + n_, 0.0);
     std::fill(step_.y.begin(), step_.y.end(), 0.0);
-    if (knows_start_ && !room_.expansion) {
-        const double* v = step_.start.data() + robot_.nq;
-        std::copy(v, v + robot_.nv, course_.f);
-        std::copy(room_.acceleration.begin(), room_.acceleration.end(), course_.f + robot_.nv);
-        std::copy(room_.memory.begin(), room_.memory.end(), course_.f + 2 * robot_.nv);
+    if (!room_.expansion) {
+        rate_at(step_.t0, step_.start.data(), course_.f);
         ++course_.evaluations;
     } else {
         stages(0.0, 0, 1);
@@ -237,9 +269,11 @@ bool Voyage::advance_shortly(double ahead, double usual, double proposed) {
 bool Voyage::lower_step(const Lower& method, double end) {
     const double h = end - step_.t0;
     const int last = method.last();
-    run_stages(robot_, arc_.mode, references(), arc_.drive, {method.a.data(), method.c.data(), last + 1}, base_.data(),
-               step_.t0, h, step_.y.data(), k_.data(), points_.data(), 1, last + 1, room_.known, room_.expansion);
-    if (!room_.expansion) course_.evaluations += last;
+    const Method stages{method.a.data(), method.c.data(), last + 1};
+    run_stages(robot_, arc_.mode, references(), arc_.drive, stages, base_.data(), step_.t0, h, step_.y.data(),
+               k_.data(), points_.data(), 1, last, room_.known, room_.expansion);
+    if (!room_.expansion) course_.evaluations += last - 1;
+    end_stage(stages, end, last);
     const auto weighted_rate = [&](const std::vector<double>& weights, int i) {
         double sum = 0.0;
         for (int s = 0; s <= last; ++s) sum += weights[s] * k_[s * n_ + i];
@@ -279,7 +313,8 @@ bool Voyage::advance(double proposed, double longest) {
         end = std::min(t + length, course_.bound);
         const double h = end - t;
         length = std::abs(h);
-        stages(h, 1, Dop853::STAGES + 1);
+        stages(h, 1, Dop853::STAGES);
+        end_stage({method_.a.data(), method_.c.data(), Dop853::ALL}, end, Dop853::STAGES);
         error = error_norm(y_new, h);
         if (error < 1.0) break;
         if (arc_.mode.redundant && std::isnan(error)) return false;  // Python tells which forces act
@@ -417,9 +452,9 @@ void Voyage::restart() {
 bool Voyage::put_back() {
     const int nq = robot_.nq, nv = robot_.nv;
     std::vector<double> there(course_.x, course_.x + size_);
-    room_.scratch.sweep.ground = arc_.mode.terrain.at(course_.t);
+    aside_.scratch.sweep.ground = arc_.mode.terrain.at(course_.t);
     const Projection found =
-        project(robot_, arc_.mode, references(), arc_.drift, room_.scratch, there.data(), there.data() + nq);
+        project(robot_, arc_.mode, references(), arc_.drift, aside_.scratch, there.data(), there.data() + nq);
     if (found == Projection::unknown) return false;
     if (found == Projection::moved) {
         std::copy(there.begin(), there.end(), course_.x);
@@ -450,8 +485,8 @@ int Arc::record_size() const {
     return 4 + 3 * size + (1 + Dop853::PARTS) * n + static_cast<int>(guards.all.size());
 }
 
-void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course) {
-    Voyage(arc, method, thresholds, course).run();
+void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, GuardRoom& room) {
+    Voyage(arc, method, thresholds, course, room).run();
 }
 
 }  // namespace native

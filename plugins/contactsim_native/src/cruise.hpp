@@ -76,7 +76,8 @@ struct Course {
     std::exception_ptr error;  // of a function of the user's, behind these steps
 };
 
-// Steps until one may hold an event, the bound is reached, no step succeeds, or `most` were made.
-void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course);
+// Steps until one may hold an event, the bound is reached, no step succeeds, or `most` were made. The room may know the
+// motion where they begin.
+void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, GuardRoom& room);
 
 }  // namespace native

@@ -97,8 +97,33 @@ WITHIN void add_tiles(Rows c, double factor, ConstRows a, ConstRows b, int rows,
 
 }  // namespace
 
+namespace {
+
+// The same for one row, several tiles of which are summed together.
+WITHIN void add_row(double* c, double factor, const double* a, ConstRows b, const int inner, int columns) {
+    constexpr int WIDE = 4;
+    int first = 0;
+    for (; first + WIDE * LANES <= columns; first += WIDE * LANES) {
+        Eight sum[WIDE] = {};
+        for (int k = 0; k < inner; ++k) {
+            const double* row = b[k] + first;
+            for (int w = 0; w < WIDE; ++w) sum[w] += a[k] * eight(row + w * LANES);
+        }
+        for (int w = 0; w < WIDE; ++w) eight(c + first + w * LANES) += factor * sum[w];
+    }
+    for (; first < columns; first += LANES) {
+        Eight sum = {};
+        for (int k = 0; k < inner; ++k) sum += a[k] * eight(b[k] + first);
+        eight(c + first) += factor * sum;
+    }
+}
+
+}  // namespace
+
 EVERY_WIDTH void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
-    if (inner == BLOCK) {
+    if (rows == 1) {
+        add_row(c[0], factor, a[0], b, inner, columns);
+    } else if (inner == BLOCK) {
         add_tiles(c, factor, a, b, rows, BLOCK, columns);
     } else {
         add_tiles(c, factor, a, b, rows, inner, columns);

@@ -37,11 +37,13 @@ double apart(const double* a, const double* b, int n) {
 
 void Expansion::lay_out(const Robot& robot, const ContactMode& mode) {
     mode_ = &mode, nv_ = robot.nv, rows_ = mode.rows, free_ = 0;
-    slipping_.clear(), held_.clear(), pushed_.clear(), turning_.clear(), moving_.clear();
+    slipping_.clear(), held_.clear(), pushed_.clear(), turning_.clear(), moving_.clear(), tips_.clear();
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int first = mode.first[i], stuck = stuck_rows(mode, closed);
-        moving_.resize(first + rows_of(mode, closed), moving(robot, outermost(robot, closed.contact)));
+        const Tips tips = outermost(robot, closed.contact);
+        moving_.resize(first + rows_of(mode, closed), moving(robot, tips));
+        tips_.resize(moving_.size(), tips);
         if (!slides(closed)) {
             for (int row = first; row < first + stuck; ++row) held_.push_back(row);
             continue;
@@ -84,6 +86,12 @@ void Expansion::drive(const Origin& origin, double t) {
     scratch_.sweep.ground = mode_->terrain.at(t);
 }
 
+void Expansion::mobility(const Robot& robot, int row, double* out) const {
+    std::copy_n(&scratch_.row[row * nv_], nv_, out);
+    scratch_.sweep.solve_inwards(robot, out, 1, tips_[row]);
+    scratch_.sweep.solve_outwards(robot, out);
+}
+
 bool Expansion::look(const Origin& origin, const Expanding& rules, double share, const double* change,
                      double* numbers) {
     const Robot& robot = origin.robot;
@@ -94,15 +102,9 @@ bool Expansion::look(const Origin& origin, const Expanding& rules, double share,
     double *unforced = numbers, *pushed = numbers + at_.pushed;
     for (int k = 0; k < nv_; ++k) unforced[k] = scratch_.sweep.free[k] + applied_[k];
     scratch_.sweep.solve(robot, unforced);
-    for (int j = 0; j < forces; ++j) {
-        std::copy_n(row + pushed_[j] * nv_, nv_, pushed + j * nv_);
-        scratch_.sweep.solve(robot, pushed + j * nv_);
-    }
+    for (int j = 0; j < forces; ++j) mobility(robot, pushed_[j], pushed + j * nv_);
     solved_.resize(held * nv_);
-    for (int i = 0; i < held; ++i) {
-        std::copy_n(row + held_[i] * nv_, nv_, &solved_[i * nv_]);
-        scratch_.sweep.solve(robot, &solved_[i * nv_]);
-    }
+    for (int i = 0; i < held; ++i) mobility(robot, held_[i], &solved_[i * nv_]);
     // Forces that hold what is held against all of these, column by column.
     system_.clear(held, held), answers_.clear(held, 1 + forces);
     for (int i = 0; i < held; ++i) {

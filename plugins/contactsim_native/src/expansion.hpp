@@ -74,6 +74,7 @@ class Expansion {
     std::vector<int> slipping_;                     // contacts that slip under friction
     std::vector<int> held_, pushed_;                // rows of the others that are held, and all rows of these
     std::vector<std::vector<int>> moving_;          // velocities at which each row has numbers, rising
+    std::vector<Tips> tips_;                        // the outermost of these
     std::vector<int> turning_;                      // tangents, of the latter, of slips that have their own direction
     Places at_{};
     double t0_ = 0.0, last_ = 0.0, duration_ = 0.0, accuracy_ = 0.0;
@@ -97,6 +98,9 @@ class Expansion {
 
     // The forces that act there, into applied_.
     void drive(const Origin& origin, double t);
+
+    // M^-1 times a row (nv,), where rows were laid.
+    void mobility(const Robot& robot, int row, double* out) const;
 
     // The numbers there; false where there are none.
     bool look(const Origin& origin, const Expanding& rules, double share, const double* change, double* numbers);

@@ -14,10 +14,7 @@ double jam_margin(const Arc& arc, const Thresholds& thresholds, bool expanded, G
     const Jam& jam = arc.guards.jam;
     const ContactMode& mode = arc.mode;
     if (jam.sense == 0.0) return 1.0;
-    if (!expanded) {
-        along_rows(arc.robot, mode, room.scratch, room.acceleration.data(), room.change.data());
-        room.regularity = regularity_there(arc.robot, mode, room.scratch);
-    }
+    if (!expanded) room.find_regularity(arc);
     const double left = jam.sense * room.regularity - thresholds.jammed;
     if (left > thresholds.near_jam) return left;
     double turning = 0.0;
@@ -54,36 +51,39 @@ double beginning(const Arc& arc, const Thresholds& thresholds, const Guard& guar
     return (along - thresholds.turning * friction) / size;
 }
 
-// A guard that looks at the motion of a closed contact.
-double of_contact(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
-                  const Forces& told) {
-    const ContactMode& mode = arc.mode;
-    const int first = mode.first[guard.closed], tangents = static_cast<int>(mode.terrain.basis.size()) - 1;
-    const double *rates = &told.rates[first], *forces = &told.forces[first];
-    const double* direction = references.direction + 2 * guard.closed;
-    const bool begins = mode.closed[guard.closed].state == State::slip_begins;
-    if (guard.kind == GuardKind::stop && begins) direction = guard.direction.data();
-    double along = 0.0, slip = 0.0, rubbing = 0.0;
-    for (int d = 0; d < tangents && guard.kind != GuardKind::force; ++d) {
-        along += rates[1 + d] * direction[d];
-        slip += rates[1 + d] * rates[1 + d];
-        rubbing += forces[1 + d] * forces[1 + d];
-    }
-    switch (guard.kind) {
-        case GuardKind::force:
-            return forces[0];
-        case GuardKind::cone:
-            return guard.friction * forces[0] - std::sqrt(rubbing);
-        case GuardKind::slow:
-            return along - arc.slip_speed;
-        case GuardKind::fast:
-            return 0.5 * (thresholds.leave * arc.slip_speed - slip / (thresholds.leave * arc.slip_speed));
-        default:  // stop
-            return along;
-    }
+// A guard that looks at the forces of a closed contact.
+double of_forces(const Arc& arc, const Guard& guard, const Forces& told) {
+    const double* forces = &told.forces[arc.mode.first[guard.closed]];
+    if (guard.kind == GuardKind::force) return forces[0];
+    const int tangents = static_cast<int>(arc.mode.terrain.basis.size()) - 1;
+    double rubbing = 0.0;
+    for (int d = 0; d < tangents; ++d) rubbing += forces[1 + d] * forces[1 + d];
+    return guard.friction * forces[0] - std::sqrt(rubbing);
 }
 
 }  // namespace
+
+bool looks_at_slips(GuardKind kind) {
+    return kind == GuardKind::slow || kind == GuardKind::stop || kind == GuardKind::fast;
+}
+
+double of_slip(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
+               const std::vector<double>& all_rates) {
+    const ContactMode& mode = arc.mode;
+    const int tangents = static_cast<int>(mode.terrain.basis.size()) - 1;
+    const double* rates = &all_rates[mode.first[guard.closed]];
+    const double* direction = references.direction + 2 * guard.closed;
+    const bool begins = mode.closed[guard.closed].state == State::slip_begins;
+    if (guard.kind == GuardKind::stop && begins) direction = guard.direction.data();
+    double along = 0.0, slip = 0.0;
+    for (int d = 0; d < tangents; ++d) {
+        along += rates[1 + d] * direction[d];
+        slip += rates[1 + d] * rates[1 + d];
+    }
+    if (guard.kind == GuardKind::slow) return along - arc.slip_speed;
+    if (guard.kind == GuardKind::stop) return along;
+    return 0.5 * (thresholds.leave * arc.slip_speed - slip / (thresholds.leave * arc.slip_speed));
+}
 
 bool slips_freely(const Closed& closed) {
     return closed.state == State::slip_free;
@@ -103,14 +103,47 @@ void Arc::add(const Guard& guard, const Hosts& of) {
     hosts.push_back(of);
 }
 
+bool GuardRoom::knows(double t, const double* x) const {
+    return looks_ == scratch.sweep.looks && t == t_ && std::equal(x_.begin(), x_.end(), x);
+}
+
+bool GuardRoom::knows(const Arc& arc, const References& references, double t, const double* x) const {
+    if (!knows(t, x)) return false;
+    for (std::size_t i = 0; i < arc.mode.closed.size(); ++i) {
+        const bool free = slips_freely(arc.mode.closed[i]);
+        const double* direction = free ? scratch.slip[i].data() : &directions_[2 * i];
+        if (!std::equal(direction, direction + 2, references.direction + 2 * i)) return false;
+    }
+    return true;
+}
+
+void GuardRoom::remember(const Arc& arc, const References& references, double t, const double* x) {
+    t_ = t, looks_ = scratch.sweep.looks, regularity_known_ = false;
+    x_.assign(x, x + arc.robot.nq + arc.robot.nv + arc.drive.memory);
+    directions_.assign(references.direction, references.direction + 2 * arc.mode.closed.size());
+}
+
+void GuardRoom::find_regularity(const Arc& arc) {
+    if (regularity_known_ && looks_ == scratch.sweep.looks) return;
+    along_rows(arc.robot, arc.mode, scratch, acceleration.data(), change.data());
+    regularity = regularity_there(arc.robot, arc.mode, scratch);
+    regularity_known_ = looks_ == scratch.sweep.looks;
+}
+
 bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room) {
+    if (room.knows(arc, references, t, x)) return true;
+    room.forget();
     const Robot& robot = arc.robot;
     room.force.assign(robot.nv, 0.0), room.memory.resize(arc.drive.memory);
     room.acceleration.resize(robot.nv), room.change.resize(arc.mode.rows);
     arc.drive.at(robot, t, x, room.force.data(), room.memory.data(), room.known);
     room.scratch.sweep.ground = arc.mode.terrain.at(t);
-    return accelerate(robot, arc.mode, references, x, x + robot.nq, room.force.data(), room.scratch,
-                      room.acceleration.data(), &room.told);
+    if (!accelerate(robot, arc.mode, references, x, x + robot.nq, room.force.data(), room.scratch,
+                    room.acceleration.data(), &room.told)) {
+        return false;
+    }
+    room.remember(arc, references, t, x);
+    return true;
 }
 
 double Sines::operator()(double, const double* x) const {
@@ -160,8 +193,10 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
             values[k] = jam_margin(arc, thresholds, expanded, room);
         } else if (guard.kind == GuardKind::turn) {
             values[k] = beginning(arc, thresholds, guard, room);
+        } else if (looks_at_slips(guard.kind)) {
+            values[k] = of_slip(arc, thresholds, references, guard, room.told.rates);
         } else {
-            values[k] = of_contact(arc, thresholds, references, guard, room.told);
+            values[k] = of_forces(arc, guard, room.told);
         }
     }
     return true;

@@ -131,15 +131,38 @@ struct GuardRoom {
     Known known;                     // references of the drive of one arc: to be kept with it
     Expansion* expansion = nullptr;  // which stands for the motion where there is one, and it holds
     double regularity = 1.0;         // what friction leaves of the determinant of the closed contacts
+
+    // Whether all this is, for now, the motion of the arc at hand at (t, x), and that under these references, too: they
+    // are what it was found with, or what it found, of slips that have a direction of their own.
+    bool knows(double t, const double* x) const;
+    bool knows(const Arc& arc, const References& references, double t, const double* x) const;
+    // That it is, from now on until its sweep looks at another state.
+    void remember(const Arc& arc, const References& references, double t, const double* x);
+    void forget() { looks_ = -1; }  // as the arc changes
+
+    // Accelerations along the rows, and the regularity, of the motion that is known.
+    void find_regularity(const Arc& arc);
+
+  private:
+    double t_ = 0.0;
+    std::vector<double> x_, directions_;
+    long looks_ = -1;  // of the sweep, as it found the motion
+    bool regularity_known_ = false;
 };
 
 // Accelerations and forces at (t, x) into the room, not of an expansion; false where the rows depend on each other.
+// Where the room knows them nothing is done.
 bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room);
 
 // Values (guards,) at (t, x); false where there are no forces, or no ground, and where redundant forces are others than
 // the smallest ones.
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
                   GuardRoom& room, double* values);
+
+// Guards that look at the slip of a closed contact alone; the value of one by the velocities (rows,) of all of them.
+bool looks_at_slips(GuardKind kind);
+double of_slip(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
+               const std::vector<double>& rates);
 
 // Whether a closed contact takes its direction from its own slip.
 bool slips_freely(const Closed& closed);

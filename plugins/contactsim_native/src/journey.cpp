@@ -330,7 +330,7 @@ void Journey::close(int contact, const ContactState& state) {
 bool Journey::enter() {
     if (!(first_step_ > 0.0)) return false;
     lay_out(mode_);
-    room_.known = Known();
+    room_.known = Known(), room_.forget();
     leg_ = Leg();
     leg_.x = leg_.base = x_;
     const std::size_t dim = 2 * world_.robot.nv + world_.drive.memory;
@@ -372,8 +372,7 @@ bool Journey::find_rates(const double* x) {
 bool Journey::find_motion() {
     const References references{leg_.directions.data(), template_.straight, thresholds_.leap};
     if (!motion_at(arc_, references, t_, x_.data(), room_)) return false;
-    along_rows(world_.robot, arc_.mode, room_.scratch, room_.acceleration.data(), room_.change.data());
-    room_.regularity = regularity_there(world_.robot, arc_.mode, room_.scratch);
+    room_.find_regularity(arc_);
     return true;
 }
 
@@ -528,7 +527,7 @@ bool Journey::may_be_stiff() {
 bool Journey::follow() {
     if (template_.automatic && may_be_stiff()) return false;
     Course& course = leg_.course;
-    cruise(arc_, method_, thresholds_, course);
+    cruise(arc_, method_, thresholds_, course, room_);
     error_ = course.error;
     begun_ = course.steps > 0;
     if (!begun_ || course.error || !ends_in_event()) return false;

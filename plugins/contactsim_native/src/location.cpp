@@ -128,7 +128,7 @@ bool Voyage::follow_falls() {
             Crossing leader;
             double time;
             if (!earliest(leader, time) || !arrive(leader, time)) return false;
-            if (step_.t1 >= end) break;
+            if (step_.t1 >= end || !landed_) break;
             until = step_.t1 - arc_.event_time;
         }
         if (judge(until) == Shown::unknown) return false;
@@ -141,13 +141,23 @@ double Voyage::guard_at(double t, int g) {
     const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
     if (arc_.guards.all[g].kind == GuardKind::margin) return arc_.guards.all[g].margin(t, x);
     if (arc_.guards.all[g].kind == GuardKind::gap) {
-        room_.scratch.sweep.prepare(robot_);
-        room_.scratch.sweep.places(robot_, x);
-        room_.scratch.sweep.ground = arc_.mode.terrain.at(t);
-        return arc_.guards.all[g].sense * shown_gap(arc_, g, room_.scratch.sweep, x);
+        Sweep& sweep = aside_.scratch.sweep;
+        sweep.prepare(robot_);
+        sweep.places(robot_, x);
+        sweep.ground = arc_.mode.terrain.at(t);
+        return arc_.guards.all[g].sense * shown_gap(arc_, g, sweep, x);
+    }
+    if (looks_at_slips(arc_.guards.all[g].kind) && !(room_.expansion && room_.expansion->holds(t))) {
+        Scratch& scratch = aside_.scratch;
+        scratch.sweep.prepare(robot_);
+        scratch.sweep.motions(robot_, x, x + robot_.nq);
+        scratch.sweep.ground = arc_.mode.terrain.at(t);
+        one_.resize(arc_.mode.rows);
+        if (!contact_velocities(arc_.mode, scratch.sweep, x + robot_.nq, one_.data())) return NAN;
+        return of_slip(arc_, rules_, references(), arc_.guards.all[g], one_);
     }
     one_.resize(ng_);
-    return values_at(t, x, one_.data()) ? one_[g] : std::numeric_limits<double>::quiet_NaN();
+    return values_within(t, x, one_.data()) ? one_[g] : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<Crossing> Voyage::fallen(const std::vector<Crossing>& found, double time) {
@@ -194,34 +204,70 @@ bool Voyage::zero(const Crossing& hit, double& time) {
     return true;
 }
 
-bool Voyage::slopes(double time, std::vector<double>& found) {
+std::pair<double, double> Voyage::beside(double time) const {
     const double h = std::max(rules_.slope * (step_.t1 - step_.t0), spacing(time));
-    const double early = std::max(step_.t0, time - h), late = std::min(step_.t1, time + h);
+    return {std::max(step_.t0, time - h), std::min(step_.t1, time + h)};
+}
+
+bool Voyage::slopes(double time, std::vector<double>& found) {
+    const auto [early, late] = beside(time);
     std::vector<double> first(ng_);
     found.resize(ng_);
-    if (!values_at(early, state_at(early), first.data())) return false;
-    if (!values_at(late, late == step_.t1 ? step_.end.data() : state_at(late), found.data())) return false;
+    if (!values_within(early, state_at(early), first.data())) return false;
+    if (!values_within(late, late == step_.t1 ? step_.end.data() : state_at(late), found.data())) return false;
     for (int g = 0; g < ng_; ++g) found[g] = (found[g] - first[g]) / (late - early);
     return true;
 }
 
 bool Voyage::arrive(const Crossing& leader, double guess) {
     const double time = std::max(guess, std::nextafter(step_.t0, INFINITE));
-    std::vector<double> rates;
-    if (!slopes(time, rates) || !correct(leader, time, rates[leader.guard]) || !see()) return false;
-    course_.fired.clear();
-    course_.leader = leader.guard;
+    const Step whole = step_;
+    const std::vector<double> base = base_;
+    const auto [early, late] = beside(time);
+    const double slope = (guard_at(late, leader.guard) - guard_at(early, leader.guard)) / (late - early);
+    landed_ = false;
+    if (!correct(leader, time, slope)) return false;
+    const bool shown = !landed_ && time > 0.5 * (whole.t0 + whole.t1);  // by samples before the event
+    return (shown || see()) && fire(leader.guard, time, whole, base);
+}
+
+bool Voyage::fire(int leader, double time, Step whole, std::vector<double> base) {
+    std::vector<int> together;
     for (int g = 0; g < ng_; ++g) {
         double highest = course_.highest[g];
-        for (std::size_t k = 0; k + 1 < times_.size(); ++k) highest = std::max(highest, samples_[k * ng_ + g]);
-        const double margin = std::max(-rates[g] * arc_.event_time, course_.rounding[g]);
-        const bool together = highest > course_.rounding[g] && rates[g] < 0.0 && step_.guards[g] <= margin;
-        if (together || g == leader.guard) course_.fired.push_back(g);
-        if (g == leader.guard) {
+        for (std::size_t k = 0; k < times_.size() && times_[k] < time; ++k) {
+            highest = std::max(highest, samples_[k * ng_ + g]);
+        }
+        if (g == leader) {
             course_.at_once = highest - course_.floor[g] <= rules_.at_once * course_.rounding[g];
+        } else if (highest > course_.rounding[g] && falls_soon(g, course_.rounding[g])) {
+            together.push_back(g);
         }
     }
+    course_.fired.clear();
+    course_.leader = leader;
+    std::vector<double> rates(ng_);
+    if (!together.empty()) {
+        std::swap(step_, whole), std::swap(base_, base);
+        const bool known = slopes(time, rates);
+        std::swap(step_, whole), std::swap(base_, base);
+        if (!known) return false;
+    }
+    for (int g = 0; g < ng_; ++g) {
+        const double margin = std::max(-rates[g] * arc_.event_time, course_.rounding[g]);
+        const bool soon = std::find(together.begin(), together.end(), g) != together.end();
+        if (g == leader || (soon && rates[g] < 0.0 && step_.guards[g] <= margin)) course_.fired.push_back(g);
+    }
     return true;
+}
+
+bool Voyage::falls_soon(int g, double rounding) const {
+    double speed = is_bounded(g) ? speed_[g] : 0.0;
+    for (std::size_t k = 1; k < times_.size(); ++k) {
+        const double change = std::abs(samples_[k * ng_ + g] - samples_[(k - 1) * ng_ + g]);
+        speed = std::max(speed, change / (times_[k] - times_[k - 1]));
+    }
+    return !(step_.guards[g] > rules_.soon * speed * arc_.event_time + rounding);
 }
 
 bool Voyage::correct(const Crossing& leader, double time, double slope) {
@@ -267,13 +313,15 @@ bool Voyage::cut(double t) {
 }
 
 bool Voyage::land(double t) {
+    landed_ = true;
     if (course_.stiff) return land_stiffly(t);
     const double h = t - step_.t0;
     const double* y_new = &points_[Dop853::STAGES * n_];
     const Lower* method = lower(h, std::max(course_.natural, 0.0), allowed_);
     double grown = rules_.max_factor;
     if (!method || !lower_step(*method, t)) {
-        stages(h, 1, Dop853::STAGES + 1);  // the rate where the step starts is still there
+        stages(h, 1, Dop853::STAGES);  // the rate where the step starts is still there
+        end_stage({method_.a.data(), method_.c.data(), Dop853::ALL}, t, Dop853::STAGES);
         const double error = error_norm(y_new, h);
         if (!(error < 1.0)) return false;
         grown = growth(error);
@@ -288,15 +336,8 @@ bool Voyage::land(double t) {
 }
 
 bool Voyage::may_be_imminent() const {
-    const std::size_t last = times_.size() - 1;
     for (int g = 0; g < ng_; ++g) {
-        double speed = is_bounded(g) ? speed_[g] : 0.0;
-        for (std::size_t k = 1; k <= last; ++k) {
-            const double change = std::abs(samples_[k * ng_ + g] - samples_[(k - 1) * ng_ + g]);
-            speed = std::max(speed, change / (times_[k] - times_[k - 1]));
-        }
-        const double rounding = certain_[g] ? course_.rounding[g] : 0.0;
-        if (!(samples_[last * ng_ + g] > rules_.soon * speed * arc_.event_time + rounding)) return true;
+        if (falls_soon(g, certain_[g] ? course_.rounding[g] : 0.0)) return true;
     }
     return false;
 }

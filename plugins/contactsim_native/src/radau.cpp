@@ -35,6 +35,30 @@ double ChartDerivative::least_radius() const {
     return share * std::sqrt(std::abs(trace) / (2 * nv));
 }
 
+// By |tr J^m| <= n rho^m, J being squared again and again.
+bool ChartDerivative::exceeds(double radius) const {
+    constexpr int SQUARINGS = 5;
+    const int n = size();
+    std::vector<double> packed(n * n);
+    whole(packed.data());
+    Matrix power, square;
+    power.clear(n, n);
+    for (int i = 0; i < n; ++i) std::copy_n(&packed[i * n], n, power.rows()[i]);
+    double scale = 0.0;  // logarithm of what the power was divided by
+    for (int k = 0, order = 1; k <= SQUARINGS; ++k, order *= 2) {
+        double trace = 0.0;
+        for (int i = 0; i < n; ++i) trace += power.rows()[i][i];
+        if ((std::log(std::abs(trace) / n) + scale) / order > std::log(radius)) return true;
+        const double most = largest(power.data.data(), static_cast<int>(power.data.size()));
+        if (!(most > 0.0 && std::isfinite(most))) return false;
+        square.clear(n, n);
+        add_product(square.rows(), 1.0 / (most * most), power.rows(), power.rows(), n, n, square.stride);
+        scale = 2.0 * (scale + std::log(most));
+        std::swap(power, square);
+    }
+    return false;
+}
+
 void ChartDerivative::whole(double* out) const {
     const int n = size();
     std::fill(out, out + n * n, 0.0);

@@ -49,7 +49,7 @@ class Resolution final : public Landing {
         : world_(world), rules_(world.rules), robot_(world.robot), t_(event.t), count_(event.touching.size()) {
         x_.assign(event.x, event.x + robot_.nq + robot_.nv + world.drive.memory);
         all_.terrain = world.terrain, all_.turning = world.turning;
-        scratch_.sweep.ground = world.terrain.at(t_);
+        scratch_.sweep.ground = world.terrain.at(t_), scratch_.sweep.stays = true;
         for (int k = 0; k < count_; ++k) {
             const int i = event.touching[k];
             all_.closed.push_back({world.contacts[i], State::stick, world.kinetic[i]});

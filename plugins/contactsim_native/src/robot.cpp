@@ -120,10 +120,12 @@ Spatial Sweep::move(const Robot& robot, int i, const double* v) {
 }
 
 void Sweep::places(const Robot& robot, const double* q) {
+    ++looks, has_mass_ = false;
     for (int i = 0; i < static_cast<int>(robot.joints.size()); ++i) locate(robot, i, q);
 }
 
 void Sweep::motions(const Robot& robot, const double* q, const double* v) {
+    ++looks, has_mass_ = false;
     for (int i = 0; i < static_cast<int>(robot.joints.size()); ++i) {
         locate(robot, i, q);
         move(robot, i, v);
@@ -131,36 +133,50 @@ void Sweep::motions(const Robot& robot, const double* q, const double* v) {
 }
 
 void Sweep::at(const Robot& robot, const double* q, const double* v) {
-    const int n = static_cast<int>(robot.joints.size()), nv = robot.nv;
+    const int n = static_cast<int>(robot.joints.size());
+    const bool there = stays && has_mass_ && std::equal(q_.begin(), q_.end(), q);
+    ++looks;
+    if (!there) has_mass_ = false;
     for (int i = 0; i < n; ++i) {
         const Joint& joint = robot.joints[i];
-        locate(robot, i, q);
+        if (!there) locate(robot, i, q);
         const Spatial own = move(robot, i, v);
         drift[i] =
             (joint.parent < 0 ? Spatial{-robot.gravity, {}} : drift[joint.parent]) + cross_motion(velocity[i], own);
-        inertia[i] = moved(joint, turn[i], place[i]);
+        if (!there) inertia[i] = moved(joint, turn[i], place[i]);
         force[i] = inertia[i] * drift[i] + cross_force(velocity[i], inertia[i] * velocity[i]);
     }
-    std::copy(inertia.begin(), inertia.end(), carried.begin());
+    if (!there) weigh(robot);
     for (int i = n - 1; i >= 0; --i) {
         const Joint& joint = robot.joints[i];
         for (int k = joint.v; k < joint.v + joint.size; ++k) {
             free[k] = -dot(column[k], force[i]) - robot.damping[k] * v[k];
+        }
+        if (joint.parent >= 0) force[joint.parent] += force[i];
+    }
+    for (const Spring& spring : robot.springs) free[spring.v] -= spring.stiffness * (q[spring.q] - spring.rest);
+    if (stays && !there) q_.assign(q, q + robot.nq);
+}
+
+void Sweep::weigh(const Robot& robot) {
+    const int nv = robot.nv;
+    std::copy(inertia.begin(), inertia.end(), carried.begin());
+    for (int i = static_cast<int>(robot.joints.size()) - 1; i >= 0; --i) {
+        const Joint& joint = robot.joints[i];
+        for (int k = joint.v; k < joint.v + joint.size; ++k) {
             const Spatial needed = carried[i] * column[k];
             for (int j = k; j >= 0; j = robot.ancestor[j]) mass[k * nv + j] = dot(column[j], needed);
             mass[k * nv + k] += robot.armature[k];
         }
-        if (joint.parent >= 0) {
-            carried[joint.parent] += carried[i];
-            force[joint.parent] += force[i];
-        }
+        if (joint.parent >= 0) carried[joint.parent] += carried[i];
     }
-    for (const Spring& spring : robot.springs) free[spring.v] -= spring.stiffness * (q[spring.q] - spring.rest);
 }
 
 // Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, tables 6.3 and 6.5.
 void Sweep::factorise(const Robot& robot) {
     const int nv = robot.nv;
+    if (has_mass_) return;
+    has_mass_ = stays;
     for (int k = nv - 1; k >= 0; --k) {
         double* row = &mass[k * nv];
         for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) {

@@ -61,6 +61,8 @@ struct Ground {
 // What one sweep finds; kept to be used again.
 struct Sweep {
     Ground ground;                                // told by who knows the time
+    long looks = 0;                               // at states, so far
+    bool stays = false;                           // told: looks are at one robot, many at one place, where M is kept
     Vec3 origin;                                  // about which spatial vectors are taken
     std::vector<Mat3> turn;                       // of each joint's frame, in world axes
     std::vector<Vec3> place;                      // from the origin [m]
@@ -84,6 +86,9 @@ struct Sweep {
   private:
     void locate(const Robot& robot, int i, const double* q);   // turn and place of a joint, behind its parent
     Spatial move(const Robot& robot, int i, const double* v);  // its columns and velocity; what its own joint adds
+    void weigh(const Robot& robot);                            // the mass matrix
+    std::vector<double> q_;                                    // where that was found last, if it stays
+    bool has_mass_ = false;                                    // and whether it is there, factorised
 };
 
 }  // namespace native

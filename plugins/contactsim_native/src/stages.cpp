@@ -102,20 +102,24 @@ void Drive::by_state(const Robot& robot, Rows force) const {
     }
 }
 
+void point_of_stage(const Method& method, int stage, int n, double h, const double* y, const double* k, double* at) {
+    const double* a = method.a + stage * method.width;
+    std::fill(at, at + n, 0.0);
+    for (int j = 0; j < stage; ++j) {
+        if (a[j] == 0.0) continue;
+        for (int i = 0; i < n; ++i) at[i] += a[j] * k[j * n + i];
+    }
+    for (int i = 0; i < n; ++i) at[i] = y[i] + h * at[i];
+}
+
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
                 const Method& method, const double* base, double t, double h, const double* y, double* k,
                 double* points, int first, int last, Known& known, Expansion* expansion) {
     thread_local Room room;
     const int n = 2 * robot.nv + drive.memory;
     for (int s = first; s < last; ++s) {
-        const double* a = method.a + s * method.width;
         double* at = points + s * n;
-        std::fill(at, at + n, 0.0);
-        for (int j = 0; j < s; ++j) {
-            if (a[j] == 0.0) continue;
-            for (int i = 0; i < n; ++i) at[i] += a[j] * k[j * n + i];
-        }
-        for (int i = 0; i < n; ++i) at[i] = y[i] + h * at[i];
+        point_of_stage(method, s, n, h, y, k, at);
         rate(robot, mode, references, drive, base, t + method.c[s] * h, at, room, k + s * n, known, expansion);
     }
 }

@@ -61,6 +61,9 @@ struct Method {
 
 class Expansion;
 
+// The point (n,) of one of its stages, y + h sum a_ij k_j.
+void point_of_stage(const Method& method, int stage, int n, double h, const double* y, const double* k, double* at);
+
 // Rates k[first..last) (n,) each of the stages y + h sum a_ij k_j, whose points go to `points`; those of an expansion,
 // where there is one and it holds.
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,

@@ -59,6 +59,7 @@ bool Voyage::step_stiffly(double approach, double longest) {
     }
     const double tried = std::min(method.length, until);
     const long asked = method.evaluations;
+    before_ = method;
     const bool found = method.step(chart_, course_.bound, until);
     course_.evaluations += method.evaluations - asked;
     course_.step = method.length, course_.fastest = method.fastest;
@@ -90,7 +91,8 @@ bool Voyage::asks_to_leave(double ahead) {
     if (!course_.asked) ++course_.tried, course_.asked = true;
     if (course_.tried <= rules_.growing) return false;
     if (method.derivative().least_radius() * method.length > rules_.easy) return false;
-    return !(method.fastest * method.length > rules_.easy);
+    if (!std::isnan(method.fastest)) return !(method.fastest * method.length > rules_.easy);
+    return !method.derivative().exceeds(rules_.easy / method.length);
 }
 
 bool Voyage::end_stiffly(const Radau& method) {
@@ -100,6 +102,10 @@ bool Voyage::end_stiffly(const Radau& method) {
 }
 
 bool Voyage::land_stiffly(double t) {
+    if (!lander_) {
+        Radau again = *before_;
+        if (ends_at(again, t)) return end_landing(again);
+    }
     base_ = step_.start;
     std::fill(step_.y.begin(), step_.y.end(), 0.0);
     if (lander_) {
@@ -108,13 +114,21 @@ bool Voyage::land_stiffly(double t) {
         lander_.emplace(course_.stiff->method());
         if (!begin_stiffly(*lander_, t - step_.t0)) return false;
     }
-    const bool found = lander_->step(chart_, t, INFINITE) && lander_->t() >= t;
-    course_.evaluations += lander_->evaluations, lander_->evaluations = 0;
-    if (!found) return false;
+    return ends_at(*lander_, t) && end_landing(*lander_);
+}
+
+bool Voyage::ends_at(Radau& method, double t) {
+    const long before = method.evaluations;
+    const bool found = method.step(chart_, t, INFINITE) && method.t() >= t;
+    course_.evaluations += method.evaluations - before;
+    return found;
+}
+
+bool Voyage::end_landing(const Radau& method) {
     const std::vector<double> y(course_.y, course_.y + n_), f(course_.f, course_.f + n_);
     const double length = course_.step;
-    course_.step = lander_->length;
-    const bool ended = end_stiffly(*lander_);
+    course_.step = method.length;
+    const bool ended = end_stiffly(method);
     course_.step = length;
     std::copy(y.begin(), y.end(), course_.y), std::copy(f.begin(), f.end(), course_.f);
     return ended;

@@ -35,7 +35,7 @@ enum class Shown { clear, falls, bottom, unknown };
 
 class Voyage {
   public:
-    Voyage(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course)
+    Voyage(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, GuardRoom& room)
         : arc_(arc),
           robot_(arc.robot),
           method_(method),
@@ -47,6 +47,7 @@ class Voyage {
           k_(Dop853::ALL * n_),
           points_(Dop853::ALL * n_),
           base_(size_),
+          room_(room),
           chart_(*this) {
         std::copy(course.base, course.base + size_, base_.begin());
         step_.start.resize(size_), step_.end.resize(size_), step_.y.resize(n_), step_.guards.resize(ng_);
@@ -56,7 +57,10 @@ class Voyage {
             begins_ = begins_ || closed.state == State::slip_begins;
         }
         for (const Guard& guard : arc.guards.all) follows_ = follows_ || guard.kind == GuardKind::slow;
+        watches_motion_ = arc.guards.of_motion();
     }
+    Voyage(const Voyage&) = delete;
+    ~Voyage() { room_.expansion = nullptr; }
 
     void run();
 
@@ -69,8 +73,10 @@ class Voyage {
     const int n_, size_, ng_;
     std::vector<double> k_, points_, base_;
     Step step_;
-    GuardRoom room_;
+    GuardRoom& room_;  // where steps begin and end
+    GuardRoom aside_;  // within them
     std::vector<double> point_, samples_, times_;
+    std::vector<double> values_;                // where the step starts, as far as slips move them
     std::vector<char> certain_;                 // which guards cannot dip unseen
     std::vector<char> loose_;                   // see `find_loose`
     std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
@@ -80,7 +86,9 @@ class Voyage {
     std::vector<Crossing> falls_;
     double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
     bool knows_start_ = false;  // whether the room has the motion where the step starts
-    bool free_ = false, begins_ = false, follows_ = false;
+    bool knows_values_ = false;  // and its guards
+    bool free_ = false, begins_ = false, follows_ = false, watches_motion_ = false;
+    bool landed_ = false;   // whether the step is one of its own to where a guard fires, not a part of the one before
     double allowed_ = 0.0;  // length of a step that its error would have allowed [s]
     double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
 
@@ -99,7 +107,8 @@ class Voyage {
     Chart chart_;
     Expansion expansion_;          // of the motion while slips come to their stop, where `room_` has it
     double slowest_ = INFINITE;    // slip where the step begins [m/s]
-    std::optional<Radau> lander_;  // from where the step began to where a guard fires
+    std::optional<Radau> before_;  // the stiff method as it was where the step began
+    std::optional<Radau> lander_;  // a new one, from there to where a guard fires
 
     References references() const { return {course_.directions, course_.straight, rules_.leap}; }
 
@@ -120,7 +129,10 @@ class Voyage {
     // A step of that as the one to be looked at; false where it is no number, or has no guards.
     bool end_stiffly(const Radau& method);
 
+    // The step once more to exactly that time, by the method as it was, or else by a new one.
     bool land_stiffly(double t);
+    bool ends_at(Radau& method, double t);  // whether one step of it does
+    bool end_landing(const Radau& method);
 
     // Whether the expansion agrees with the motion in the room, that where the step starts.
     bool still_holds();
@@ -143,6 +155,12 @@ class Voyage {
     // --- the method ------------------------------------------------------------------------------------------
 
     void stages(double h, int first, int last);
+
+    // The last of these, at the end of a step: its motion is known to the room then, which guards ask for.
+    void end_stage(const Method& method, double end, int stage);
+
+    // The rate (n,) of a state, as charts have it that begin there; NaN where there is none.
+    void rate_at(double t, const double* x, double* rate);
 
     // The rate where a new chart begins.
     void begin_chart();
@@ -195,7 +213,9 @@ class Voyage {
 
     // --- guards ----------------------------------------------------------------------------------------------
 
+    // Of all of them: where a step begins or ends, and within it.
     bool values_at(double t, const double* x, double* values);
+    bool values_within(double t, const double* x, double* values);
 
     // State within the step, by its dense output.
     const double* state_at(double t);
@@ -303,8 +323,18 @@ class Voyage {
     // The time at which a guard is at its level; false where its bracket has none.
     bool zero(const Crossing& hit, double& time);
 
+    // Two times of the step, closely around one, between which slopes are differenced.
+    std::pair<double, double> beside(double time) const;
+
     // Rates of all guards at a time of the step, by differences.
     bool slopes(double time, std::vector<double>& found);
+
+    // Which guards fire together with the leading one, where the step ends now; `whole` is the step before, with the
+    // chart it had, and `time` the zero of its interpolant. False where that cannot be told.
+    bool fire(int leader, double time, Step whole, std::vector<double> base);
+
+    // Whether a guard may fall to zero within the accuracy of an event's time, as fast as in the samples.
+    bool falls_soon(int g, double rounding) const;
 
     // Steps to where a guard fires, and tells what fires together there.
     bool arrive(const Crossing& leader, double time);

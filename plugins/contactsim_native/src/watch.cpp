@@ -11,6 +11,11 @@ bool Voyage::values_at(double t, const double* x, double* values) {
     return guard_values(arc_, rules_, references(), t, x, room_, values);
 }
 
+bool Voyage::values_within(double t, const double* x, double* values) {
+    aside_.expansion = room_.expansion;
+    return guard_values(arc_, rules_, references(), t, x, aside_, values);
+}
+
 const double* Voyage::state_at(double t) {
     const double s = (t - step_.t0) / (step_.until - step_.t0), r = 1.0 - s;
     const double b = s * r, c = b * s, d = b * b, e = d * s, f = d * b;
@@ -27,7 +32,7 @@ const double* Voyage::state_at(double t) {
 bool Voyage::sample(int row, double share) {
     const double t = step_.t0 + (step_.t1 - step_.t0) * share;
     times_[row] = t;
-    return values_at(t, state_at(t), &samples_[row * ng_]);
+    return values_within(t, state_at(t), &samples_[row * ng_]);
 }
 
 bool Voyage::see() {
@@ -36,7 +41,11 @@ bool Voyage::see() {
     if (arc_.reach) bounds_of_gaps();
     if (!has_room()) return false;
     if (!ng_) return true;
-    if (follows_ && !values_at(step_.t0, step_.start.data(), course_.values)) return false;
+    if (follows_ && knows_values_ && !room_.expansion) {
+        std::copy(values_.begin(), values_.end(), course_.values);
+    } else if (follows_ && !values_within(step_.t0, step_.start.data(), course_.values)) {
+        return false;
+    }
     certain_.assign(ng_, 0);
     find_loose();
     for (int g = 0; g < ng_; ++g) {
@@ -274,7 +283,7 @@ void Voyage::bounds_of_gaps() {
             error_[g] = errors.speed_of(own) + errors.speed_of(other);
             if (!solid->is_round()) {
                 const double far =
-                    distance_between(guard.contact, room_.scratch.sweep) + guard.contact.extent + duration * speed_[g];
+                    distance_between(guard.contact, aside_.scratch.sweep) + guard.contact.extent + duration * speed_[g];
                 const double spin = sway.spin[other.joint];
                 speed_[g] += spin * far;
                 bend_[g] += (sway.twist[other.joint] + spin * spin) * far + 2.0 * spin * speed_[g];
@@ -311,8 +320,8 @@ double Voyage::least_left_out(double distance) {
     const double* q = step_.start.data();
     const std::vector<Contact>& contacts = arc_.gaps->contacts;
     double least = distance;
-    for (const int i : arc_.gaps->couples.within(distance, room_.scratch.sweep)) {
-        if (arc_.left_out[i]) least = std::min(least, gap_of(arc_.mode, contacts[i], room_.scratch.sweep, q));
+    for (const int i : arc_.gaps->couples.within(distance, aside_.scratch.sweep)) {
+        if (arc_.left_out[i]) least = std::min(least, gap_of(arc_.mode, contacts[i], aside_.scratch.sweep, q));
     }
     return least;
 }
@@ -332,14 +341,14 @@ void Voyage::find_loose() {
         if (!(course_.values[g] < close + rules.off)) continue;
         if (!placed) place_at_start();
         placed = true;
-        const EdgeLook seen = cross_edges(*contact.edges, *contact.other, room_.scratch.sweep);
+        const EdgeLook seen = cross_edges(*contact.edges, *contact.other, aside_.scratch.sweep);
         loose_[g] = !seen.touches && seen.gap < close;
     }
 }
 
 void Voyage::place_at_start() {
-    room_.scratch.sweep.prepare(robot_);
-    room_.scratch.sweep.places(robot_, step_.start.data());
+    aside_.scratch.sweep.prepare(robot_);
+    aside_.scratch.sweep.places(robot_, step_.start.data());
 }
 
 double Voyage::bend_of(int g) {
@@ -348,7 +357,7 @@ double Voyage::bend_of(int g) {
     place_at_start();
     const Hosts& hosts = arc_.hosts[g];
     const double spin = sway_.spin[hosts.own.joint] + sway_.spin[hosts.other.joint];
-    const double sine = cross_edges(*contact.edges, *contact.other, room_.scratch.sweep).sine;
+    const double sine = cross_edges(*contact.edges, *contact.other, aside_.scratch.sweep).sine;
     return bend_[g] + edge_bend(contact.other->rules, sine, speed_[g], spin, step_.t1 - step_.t0);
 }
 
@@ -402,13 +411,14 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
     const double end = std::min(until, step_.t1);
     if (start >= end) return Shown::clear;
     const double sense = arc_.guards.all[g].sense;
+    aside_.scratch.sweep.prepare(robot_);
     const auto missed = [&](double t) {
         const double share = (t - step_.t0) / (step_.t1 - step_.t0), arch = 4.0 * share * (1.0 - share);
         return error_[g] * arch * arch;
     };
     const auto look = [&](double t) {
         const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
-        Sweep& sweep = room_.scratch.sweep;
+        Sweep& sweep = aside_.scratch.sweep;
         sweep.motions(robot_, x, x + robot_.nq);
         sweep.ground = arc_.mode.terrain.at(t);
         const Nearing seen = shown_nearing(arc_, g, sweep, x, x + robot_.nq);
