@@ -9,6 +9,7 @@ import pytest
 
 import contactsim as cs
 from contactsim.contact.modes import Mode
+from contactsim.contact_dynamics.mode_sensitivity import ModeEquations, Turn
 from contactsim.io.scene_run import SceneRun
 
 RAIL = """<robot name="pusher"><link name="base"/>
@@ -60,3 +61,18 @@ def test_the_derivative_of_a_push_is_that_of_its_differences(scene: SceneRun) ->
         ahead, behind = end(step), end(-step)
         difference = np.append(space.difference(behind.q, ahead.q), ahead.v - behind.v) / (2.0 * STEP)
         np.testing.assert_allclose(found[:, k], difference, rtol=0.0, atol=1e-5 * max(1.0, np.abs(difference).max()))
+
+
+def test_two_contacts_at_one_place_that_slip_without_speed_have_no_directions() -> None:
+    """Each may turn against the other one; with speed, both follow it."""
+
+    def equations(speed: float) -> ModeEquations:
+        turns = tuple(Turn(slice(n + 1, n + 3), np.array([0.0, 1.0]), n // 3, 0.4, -0.4, speed) for n in (0, 3))
+        combine = np.kron(np.eye(2), [1.0, -0.4, 0.0])
+        return ModeEquations(np.eye(3), np.vstack([np.eye(3)] * 2), np.array([0, 3]), combine, turns, redundant=True)
+
+    force, motion = np.eye(3), np.zeros((6, 3))
+    with pytest.raises(np.linalg.LinAlgError, match="slip directions"):
+        equations(0.0).solve(force, motion)
+    change, _ = equations(0.5).solve(force, motion)
+    np.testing.assert_allclose(change[2], [0.0, 0.0, 0.5 / (0.5 + 2 * 0.4)], atol=1e-12)
