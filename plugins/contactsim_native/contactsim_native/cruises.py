@@ -116,6 +116,7 @@ def thresholds() -> _native.Thresholds:
         "safety": tables853.SAFETY,
         "min_factor": tables853.MIN_FACTOR,
         "max_factor": tables853.MAX_FACTOR,
+        "overshot": tables853.OVERSHOT,
         "chart_radius": CHART_RADIUS,
         "turn": TURN,
         "within_reach": stepper.WITHIN_REACH,

@@ -316,9 +316,9 @@ bool Voyage::advance(double proposed, double longest) {
         stages(h, 1, Dop853::STAGES);
         end_stage({method_.a.data(), method_.c.data(), Dop853::ALL}, end, Dop853::STAGES);
         error = error_norm(y_new, h);
-        if (error < 1.0) break;
+        if (error < 1.0 && !overshoots(y_new, h)) break;
         if (arc_.mode.redundant && std::isnan(error)) return false;  // Python tells which forces act
-        const double factor = rules_.safety * std::pow(error, -0.125);
+        const double factor = error < 1.0 ? 0.0 : rules_.safety * std::pow(error, -0.125);
         length *= factor > rules_.min_factor ? factor : rules_.min_factor;  // NaN: the shortest
         rejected = true;
     }
@@ -370,6 +370,29 @@ double Voyage::error_norm(const double* y_new, double h) const {
     return std::abs(h) * fifth / std::sqrt((fifth + 0.01 * third) * n_);
 }
 
+// Whether a step is too long for a decay, though its error seems to be small: its dense output is not.
+bool Voyage::overshoots(const double* y_new, double h) const {
+    if (!(reach(h) > rules_.overshot)) return false;
+    double missed = 0.0;
+    for (int i = 0; i < n_; ++i) {
+        const double scale = course_.atol + std::max(std::abs(step_.y[i]), std::abs(y_new[i])) * course_.rtol;
+        const double apart = h * (k_[Dop853::STAGES * n_ + i] - k_[(Dop853::STAGES - 1) * n_ + i]) / scale;
+        missed += apart * apart;
+    }
+    return missed > n_;
+}
+
+// Estimate of h |lambda| in a step, by the two rates at its end: stability ends at some six.
+double Voyage::reach(double h) const {
+    double apart = 0.0, moved = 0.0;
+    for (int i = 0; i < n_; ++i) {
+        const double rate = k_[Dop853::STAGES * n_ + i] - k_[(Dop853::STAGES - 1) * n_ + i];
+        const double way = points_[Dop853::STAGES * n_ + i] - points_[(Dop853::STAGES - 1) * n_ + i];
+        apart += rate * rate, moved += way * way;
+    }
+    return moved > 0.0 ? h * std::sqrt(apart / moved) : 0.0;
+}
+
 void Voyage::cubic(const double* y_new, double h) {
     double* parts = step_.parts.data();
     const double* f_new = &k_[Dop853::STAGES * n_];
@@ -396,14 +419,7 @@ void Voyage::dense_output(const double* y_new, double h) {
 
 bool Voyage::at_the_edge() {
     if (!course_.automatic) return false;
-    const double h = step_.t1 - step_.t0;
-    double apart = 0.0, moved = 0.0;
-    for (int i = 0; i < n_; ++i) {
-        const double rate = k_[Dop853::STAGES * n_ + i] - k_[(Dop853::STAGES - 1) * n_ + i];
-        const double way = points_[Dop853::STAGES * n_ + i] - points_[(Dop853::STAGES - 1) * n_ + i];
-        apart += rate * rate, moved += way * way;
-    }
-    const double reach = moved > 0.0 ? h * std::sqrt(apart / moved) : 0.0;
+    const double h = step_.t1 - step_.t0, reach = this->reach(h);
     if (!(h < rules_.grown * course_.short_step)) course_.faded = 0.0, course_.short_step = h;
     if (reach > rules_.fading) course_.faded += reach;
     course_.fades = course_.faded >= course_.enough;

@@ -185,6 +185,8 @@ class Voyage {
     bool end_step(const double* y_new, const double* f_new, double end, double spent);
 
     double error_norm(const double* y_new, double h) const;
+    bool overshoots(const double* y_new, double h) const;
+    double reach(double h) const;
 
     // By how much longer a step may be than one of an error.
     double growth(double error) const;
