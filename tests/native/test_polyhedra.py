@@ -281,9 +281,15 @@ def stacked(seed: int, count: int = 2) -> tuple[cs.ContactSystem, cs.State]:
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 6, 7, 8])
 def test_boxes_that_slide_on_each_other_are_those_of_python(seed: int) -> None:
-    """On their faces, redundantly; where others land, the impact has several outcomes, of which a rule says one."""
+    """On their faces, redundantly; where others land, the impact has several outcomes, of which a rule says one.
+
+    Redundant forces bend along arcs, where other cones begin to bound them: steps there err by the tolerances.
+    """
     system, state = stacked(seed)
-    one, other = (cs.simulate(system, state, (0.0, 0.15), engine=engine) for engine in ("native", "python"))
+    sharp = cs.Tolerances(rtol=1e-10, atol=1e-12)
+    one, other = (
+        cs.simulate(system, state, (0.0, 0.15), tolerances=sharp, engine=engine) for engine in ("native", "python")
+    )
     assert any("several outcomes" in note for event in one.events for note in event.notes)
     assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
     assert [event.notes for event in one.events] == [event.notes for event in other.events]
