@@ -45,7 +45,7 @@ def shared_evenly(solution: ContactSolution) -> ContactSolution:
     It is `solution` itself where that moves in the same way; `undecided` says that none was found.
     """
     problem = solution.problem
-    if problem.given or (solution.unique and not _others_at_rest(problem, solution)):
+    if problem.given or (solution.unique and not _others_at_rest(problem, solution)) or not solution.forces.any():
         return solution
     found = _sharing(solution)
     if found is None:
@@ -165,8 +165,7 @@ class _Yielding:
                 matrix[own], free[own] = 0.0, 0.0
                 matrix[np.ix_(own, rows)] = -speed / size * hangs
                 creeping += [i] if modes[i] is Mode.SLIP else []
-        other = given.at(matrix, free, given.sliding)
-        other.__dict__["speed"] = speed
+        other = given.at(matrix, free, given.sliding, speed=speed)
         return _Yielding(other, given, creeping, bool(null.size))
 
     def idle(self, found: ContactSolution) -> dict[int, Violation]:

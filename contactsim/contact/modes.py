@@ -209,6 +209,8 @@ class SystemMode:
 
 def unit(vector: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     """Direction of a vector as a tuple; empty for the zero vector."""
-    numbers = [float(c) for c in vector]
-    length = math.sqrt(sum([c * c for c in numbers]))  # summed as compiled engines do: by no kernel of a processor
+    numbers, squares = [float(c) for c in vector], 0.0
+    for c in numbers:  # one after the other as in the compiled engine: by no kernel of a processor, and not by `sum`
+        squares += c * c
+    length = math.sqrt(squares)
     return tuple([c / length for c in numbers]) if length > 0.0 else ()

@@ -156,14 +156,24 @@ class ContactProblem:
         return replace(self, free=free, rebound=())
 
     def at(
-        self, delassus: Array, free: Array, sliding: tuple[Direction, ...], friction: Array | None = None
+        self,
+        delassus: Array,
+        free: Array,
+        sliding: tuple[Direction, ...],
+        friction: Array | None = None,
+        speed: float | None = None,
     ) -> ContactProblem:
-        """The same contacts in another state: a copy in a microsecond, for those who ask at every step."""
+        """The same contacts in another state: a copy in a microsecond, for those who ask at every step.
+
+        With `speed` that counts as the largest motion, whatever these numbers are.
+        """
         other = object.__new__(ContactProblem)
         other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
         if friction is not None:
             other.__dict__["friction"] = friction
         other.__dict__.pop("speed", None)
+        if speed is not None:
+            other.__dict__["speed"] = speed
         return other
 
 

@@ -66,6 +66,8 @@ def smallest_in_cones(cones: list[Cone], size: int) -> Array | None:
         rows = [cone.inequalities() for cone in cones]
         matrix, bounds = (np.array(parts) for parts in zip(*(row for own in rows for row in own), strict=True))
         found = _least_distance(matrix, bounds, y, bends)
+        if found is None and len(bends):  # sharp bends make a way long that is not
+            found = _least_distance(matrix, bounds, y, bends[:0])
         if found is None:
             return None
         last, before = y, off
@@ -77,7 +79,7 @@ def smallest_in_cones(cones: list[Cone], size: int) -> Array | None:
 
 
 def _least_distance(matrix: Array, bounds: Array, y: Array, bends: Array) -> tuple[Array, Array] | None:
-    """The z (k,) with A z >= b that minimises |z|^2 + |F (z - y)|^2, and its multipliers; None where there is none.
+    """The z (k,) with A z >= b that minimises |z|^2 + |F (z - y)|^2, and its multipliers; None where none is told.
 
     In coordinates w = R (z - c), with R^T R = 1 + F^T F and c = (1 + F^T F)^-1 F^T F y, it is that of least |w|. By
     non-negative least squares, to rounding: of the u >= 0 that minimises |(B^T u, d^T u - 1)|, the residual (r, s) has
@@ -90,7 +92,10 @@ def _least_distance(matrix: Array, bounds: Array, y: Array, bends: Array) -> tup
     centre = solve_triangular(root, solve_triangular(root, bends.T @ (bends @ y), trans=1))
     inner, right = solve_triangular(root, matrix.T, trans=1), bounds - matrix @ centre
     system, target = np.vstack([inner, right]), np.append(np.zeros(len(y)), 1.0)
-    u, _ = nnls(system, target)
+    try:
+        u, _ = nnls(system, target)
+    except RuntimeError:  # it runs in circles
+        return None
     residual = system @ u - target
     least = -residual[-1]
     return None if least <= RANK else (centre + solve_triangular(root, residual[:-1] / least), u / least)

@@ -224,7 +224,7 @@ def _of_many(impact: ImpactSolution) -> str:
     from ..contact.even_sharing import motion_is_a_choice
 
     stages = [stage.solution for stage in impact.stages]
-    if not any(stage.undecided or motion_is_a_choice(stage) for stage in stages if not stage.unique):
+    if not any(stage.undecided or (not stage.unique and motion_is_a_choice(stage)) for stage in stages):
         return "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act"
     if any(stage.undecided or (stage.problem.given and motion_is_a_choice(stage)) for stage in stages):
         return SEVERAL.format("no rule says which it is, and rounding may decide; take contacts away")

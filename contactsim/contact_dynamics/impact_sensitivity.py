@@ -69,6 +69,11 @@ class ImpactSensitivity:
         """
         if solution.kink:
             raise NonDifferentiableError(f"the impact at t = {self.t:.9g} s has no derivative: {solution.kink}")
+        if any(stage.solution.undecided for stage in solution.stages):
+            raise NonDifferentiableError(
+                f"the impact at t = {self.t:.9g} s has no derivative: it has several outcomes, and no rule says which"
+                " it is; take contacts away, or give them compliance"
+            )
         nv = len(v)
         width = 2 * nv + len(self.variables)
         here = _Moved(v, np.eye(nv, width, nv), np.zeros((len(self.terms.rates), width)), np.zeros(width))
@@ -111,8 +116,8 @@ class ImpactSensitivity:
             change_x, impulses_x = equations.solve(force, motion, loose)
         except np.linalg.LinAlgError:
             raise NonDifferentiableError(
-                f"the impact at t = {self.t:.9g} s has no derivative: contacts are at the edges of their friction cones"
-                " and do not slip; in which direction they would for states close by is not told"
+                f"the impact at t = {self.t:.9g} s has no derivative: its equations are singular, as where contacts at"
+                " the edges of their friction cones do not slip; take contacts away, or change the friction a little"
             ) from None
         impulses_x += given_x
         if rates_x is None or not balanced:

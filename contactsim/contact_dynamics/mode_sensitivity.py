@@ -149,7 +149,7 @@ class Evenly:
 
     def moved(self, matrix: Array, right: Array, turns: Array) -> tuple[Array, Array]:
         """Derivatives of u by the state (k, K) and by the turns (k, p), where A du + `turns` = `right`."""
-        weight = float(np.trace(matrix)) / len(matrix)
+        weight = float(np.abs(np.diag(matrix)).max())
         inverse = np.linalg.inv(matrix + weight * self.null @ self.null.T)
 
         def reached(given: Array) -> Array:

@@ -429,7 +429,9 @@ class Stepper:
         self._base = base
         try:
             landed = self._advance(solver, self.t, base, self.x)
-        except StepSizeError:
+        except CallbackError:
+            raise
+        except SimulationError:
             return None
         if solver.t < t:
             return None

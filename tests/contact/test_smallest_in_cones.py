@@ -74,6 +74,24 @@ def test_forces_are_in_the_cones_and_pushed_there_by_those_they_touch(seed: int)
         assert shares.min(initial=0.0) >= -1e-9
 
 
+@pytest.mark.parametrize("seed", [3822, *range(40)])
+def test_forces_that_begin_close_to_a_tip_are_told(seed: int) -> None:
+    """Where a cone bends most the way to its inside is long in the metric of a step, and yet there is one."""
+    rng = np.random.default_rng(seed)
+    near = np.array([-rng.random(), *(rng.normal(size=2) * 10.0 ** rng.uniform(-12, -9))])
+    point, aside = np.array([1.0 + rng.random(), *(0.5 * rng.normal(size=2))]), rng.normal(size=2)
+    other, rows = np.append(np.linalg.norm(aside) + 1e-3 * rng.random(), aside), rng.normal(size=(3, 3))
+    if near[0] + point[0] < np.hypot(*(near + point)[1:]):
+        pytest.skip("the point is not inside")
+    parts = [(np.eye(3), near), (rows, other - rows @ point)]
+    y = smallest_in_cones([Cone(own, values, second_order=True) for own, values in parts], 3)
+    assert y is not None
+    assert np.linalg.norm(y) <= np.linalg.norm(point) + 1e-12
+    for own, values in parts:
+        force = values + own @ y
+        assert force[0] - np.hypot(*force[1:]) >= -1e-12
+
+
 def test_planes_that_hardly_differ_take_no_digits() -> None:
     """Along a cone's edge, from outside of where a second one cuts it: both edges are met to rounding."""
     for angle in np.linspace(0.01, 1.5, 30):

@@ -28,8 +28,10 @@ def test_several_outcomes_are_told_of_where_the_motion_is_a_choice(spin: float, 
     assert told in note
 
 
-def test_it_is_said_where_no_rule_decides() -> None:
+@pytest.mark.parametrize("unique", [False, True])
+def test_it_is_said_where_no_rule_decides(unique: bool) -> None:
+    """Of impulses that are unique in their modes, too."""
     stage = landed(5.0)
-    undecided = replace(stage, solution=replace(stage.solution, undecided=True))
+    undecided = replace(stage, solution=replace(stage.solution, undecided=True, unique=unique))
     (note,) = impact_notes(Coulomb(), 0.0, 0.0, 1.0, ImpactSolution((undecided,)))
     assert "no rule says which" in note and "rounding may decide" in note

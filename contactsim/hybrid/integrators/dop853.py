@@ -11,15 +11,15 @@ from scipy.integrate import DOP853
 from ...common.arrays import Array
 from ..flow import Stages
 from ..segments import Interpolant853
-from .tables853 import BRIEF, COEFFICIENTS, FIFTH, MAX_FACTOR, MIN_FACTOR, OVERSHOT, SAFETY, THIRD, TIMES, Lower
+from .tables853 import BRIEF, COEFFICIENTS, FIFTH, MAX_FACTOR, MIN_FACTOR, OFF, OVERSHOT, SAFETY, THIRD, TIMES, Lower
 
 
 class Dop853(DOP853):
     """SciPy's DOP853, with `Interpolant853` and with stages that call the rate directly.
 
-    The method, its coefficients and its choice of steps are SciPy's, but for steps far beyond the edge of stability; the
-    loop over the stages is written out, on views that are made once, since an event-driven run takes most of its time
-    there.
+    The method, its coefficients and its choice of steps are SciPy's, but for steps far beyond the edge of stability.
+    The loop over the stages is written out, on views that are made once, since an event-driven run takes most of its
+    time there.
     """
 
     K: Array
@@ -81,15 +81,15 @@ class Dop853(DOP853):
     def _overshoots(self, y_new: Array, h: float, scale: Array) -> bool:
         """Whether a step is too long for a decay, though its error seems to be small: its dense output is not.
 
-        What a decay leaves from the start of an arc may be almost nothing: then the end of a step far beyond the edge of
-        stability is well, but not the rates of its stages, which the dense output weighs with large numbers.
+        What a decay leaves from the start of an arc may be almost nothing: then the end of a step far beyond the edge
+        of stability is well, but not the rates of its stages, which the dense output weighs with large numbers.
         """
         apart, moved = self.K[-1] - self.K[-2], y_new - self._last
         distance, rates = float(moved @ moved), float(apart @ apart)
-        if not rates * h * h > OVERSHOT**2 * distance:
+        if not (distance > 0.0 and rates * h * h > OVERSHOT**2 * distance):
             return False
         missed = h * apart / scale
-        return float(missed @ missed) > len(scale)
+        return float(missed @ missed) > OFF**2 * len(scale)
 
     def _lower_step(self, method: Lower, length: float) -> bool:
         """A step by a method of a lower order, whose error is far below the tolerance; False: it is too long for that.

@@ -117,6 +117,7 @@ def thresholds() -> _native.Thresholds:
         "min_factor": tables853.MIN_FACTOR,
         "max_factor": tables853.MAX_FACTOR,
         "overshot": tables853.OVERSHOT,
+        "off": tables853.OFF,
         "chart_radius": CHART_RADIUS,
         "turn": TURN,
         "within_reach": stepper.WITHIN_REACH,

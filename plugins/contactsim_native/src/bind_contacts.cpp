@@ -31,9 +31,7 @@ ContactProblem problem_of(Table delassus, Row free, Numbers widths, Row kinetic,
     return problem;
 }
 
-}  // namespace
-
-void bind_contacts(nb::module_& m) {
+void bind_rules(nb::module_& m) {
     nb::class_<ForceRules>(m, "ForceRules")
         .def(nb::init<double, double, double, double, double, double, int>(), nb::arg("outside"), nb::arg("residual"),
              nb::arg("accuracy"), nb::arg("smallest_force"), nb::arg("settled"), nb::arg("apart"), nb::arg("steps"));
@@ -54,16 +52,13 @@ void bind_contacts(nb::module_& m) {
                       std::vector<int>, ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
-             nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"), nb::arg("still"), nb::arg("barely"), nb::arg("inside"),
-             nb::arg("clear"), nb::arg("hangs"), nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("followed"), nb::arg("inner"),
-             nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
+             nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
+             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("clear"), nb::arg("hangs"),
+             nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("followed"),
+             nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
+}
 
-    nb::class_<ContactProblem>(m, "ContactProblem")
-        .def("__init__", [](ContactProblem* self, Table delassus, Row free, Numbers widths, Row kinetic, Row resting,
-                            Row slack, Numbers slides, Table sliding) {
-            new (self) ContactProblem(problem_of(delassus, free, widths, kinetic, resting, slack, slides, sliding));
-        });
-
+void bind_pivot(nb::module_& m) {
     m.def(
         "pivot",
         [](const ContactProblem& problem, const PivotRules& rules, Choice modes, Out directions, Choice directed,
@@ -91,10 +86,10 @@ void bind_contacts(nb::module_& m) {
             return chosen.unique ? static_cast<int>(found) : NOT_UNIQUE;
         },
         "Modes corrected in place, and their forces: 0 where they are admissible (3: the smallest of many), 1 where "
-        "corrections run in circles, "
-        "2 "
-        "where this does not tell.");
+        "corrections run in circles, 2 where this does not tell.");
+}
 
+void bind_sweep(nb::module_& m) {
     m.def(
         "sweep",
         [](const ContactProblem& problem, const PivotRules& rules, int rounds, Out forces) {
@@ -109,4 +104,17 @@ void bind_contacts(nb::module_& m) {
             return well;
         },
         "Forces after some sweeps over all contacts, in place; False where the block of a contact is singular.");
+}
+
+}  // namespace
+
+void bind_contacts(nb::module_& m) {
+    bind_rules(m);
+    nb::class_<ContactProblem>(m, "ContactProblem")
+        .def("__init__", [](ContactProblem* self, Table delassus, Row free, Numbers widths, Row kinetic, Row resting,
+                            Row slack, Numbers slides, Table sliding) {
+            new (self) ContactProblem(problem_of(delassus, free, widths, kinetic, resting, slack, slides, sliding));
+        });
+    bind_pivot(m);
+    bind_sweep(m);
 }

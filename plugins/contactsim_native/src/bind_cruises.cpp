@@ -86,6 +86,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("min_factor", &Thresholds::min_factor)
         .def_rw("max_factor", &Thresholds::max_factor)
         .def_rw("overshot", &Thresholds::overshot)
+        .def_rw("off", &Thresholds::off)
         .def_rw("chart_radius", &Thresholds::chart_radius)
         .def_rw("turn", &Thresholds::turn)
         .def_rw("within_reach", &Thresholds::within_reach)

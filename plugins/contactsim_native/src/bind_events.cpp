@@ -130,9 +130,7 @@ Event event_of(const TouchingWorld& world, double t, const Row& x, const std::ve
     return event;
 }
 
-}  // namespace
-
-void bind_events(nb::module_& m) {
+void bind_event_rules(nb::module_& m) {
     nb::class_<EventRules>(m, "EventRules")
         .def("__init__",
              [](EventRules* self, const PivotRules& pivots) {
@@ -162,7 +160,9 @@ void bind_events(nb::module_& m) {
         .def_rw("hops", &EventRules::hops)
         .def_rw("stalled", &EventRules::stalled)
         .def_rw("longest_cycle", &EventRules::longest_cycle);
+}
 
+void bind_world(nb::module_& m) {
     nb::class_<TouchingWorld>(m, "TouchingWorld")
         .def("__init__",
              [](TouchingWorld* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
@@ -183,7 +183,9 @@ void bind_events(nb::module_& m) {
                 if (world.contacts[i].is_limit()) world.tangents[i] = 0;
             }
         });
+}
 
+void bind_outcome(nb::module_& m) {
     nb::class_<Outcome>(m, "Outcome")
         .def_prop_ro("velocity", [](const Outcome& o) { return row_of(o.v); })
         .def_prop_ro("states", &states_of)
@@ -203,7 +205,9 @@ void bind_events(nb::module_& m) {
         .def_prop_ro("struck_work", [](const Outcome& o) {
             return nb::make_tuple(o.struck.work, o.struck.turnover, o.struck.energy);
         });
+}
 
+void bind_resolution(nb::module_& m) {
     m.def(
         "low",
         [](const TouchingWorld& world, double t, Row x, double lowest) -> nb::object {
@@ -215,8 +219,7 @@ void bind_events(nb::module_& m) {
             return found;
         },
         "Contacts whose gaps are at most so large, in rising order, with these and their rates; None where hills do "
-        "not "
-        "tell.");
+        "not tell.");
 
     m.def(
         "differentiate_event",
@@ -245,4 +248,13 @@ void bind_events(nb::module_& m) {
             return outcome;
         },
         "What an event leads to: states and kinds of the touching contacts; None where Python has to tell.");
+}
+
+}  // namespace
+
+void bind_events(nb::module_& m) {
+    bind_event_rules(m);
+    bind_world(m);
+    bind_outcome(m);
+    bind_resolution(m);
 }

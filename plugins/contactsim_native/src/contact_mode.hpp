@@ -161,8 +161,8 @@ bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, F
 bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s);
 
 // Acceleration (nv,) under the applied forces; false where the rows depend on each other, or a contact has none; in a
-// redundant mode where it is not clear whether they do, or which forces act. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s
-// where contacts slip. On ground that gives way M a = f + J^T lam, with forces lam of the state.
+// redundant mode where it is not clear whether they do, or which forces act. M a = f + D^T lam with C a + bias = 0: C the
+// rows that are held, D = C but n - mu t s where contacts slip. On ground that gives way M a = f + J^T lam, with forces lam of the state.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
 

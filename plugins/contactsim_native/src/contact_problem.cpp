@@ -479,8 +479,8 @@ class Modes {
         }
     }
 
-    // The turns in one step of Newton's method, the smallest ones where they are many. What it ends with is looked at, so
-    // that their rank need not be clear.
+    // The turns in one step of Newton's method, the smallest ones where they are many. What it ends with is looked at,
+    // so that their rank need not be clear.
     void solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) const {
         Factors factors;
         if (factors.factorise(changes, p, rules_.across)) return factors.solve(turns.data());

@@ -379,7 +379,7 @@ bool Voyage::overshoots(const double* y_new, double h) const {
         const double apart = h * (k_[Dop853::STAGES * n_ + i] - k_[(Dop853::STAGES - 1) * n_ + i]) / scale;
         missed += apart * apart;
     }
-    return missed > n_;
+    return missed > rules_.off * rules_.off * n_;
 }
 
 // Estimate of h |lambda| in a step, by the two rates at its end: stability ends at some six.

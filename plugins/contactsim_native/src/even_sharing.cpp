@@ -42,7 +42,7 @@ class Yielding {
     bool lay_out(const Chosen& chosen) {
         const int rows = given_.rows;
         matrix_.assign(given_.delassus, given_.delassus + rows * rows), free_.assign(given_.free, given_.free + rows);
-        creeping_.clear(), held_.clear();
+        creeping_.clear(), held_.clear(), redundant_ = false;
         for (int i = 0; i < given_.count; ++i) {
             if (chosen.modes[i] == Touch::open) continue;
             const int last = chosen.modes[i] == Touch::stick ? given_.width[i] : 0;
@@ -60,17 +60,22 @@ class Yielding {
     const ContactProblem& problem() const { return problem_; }
 
     // Makes contacts stick that slip without speed, though not by yielding: which way they go by that is not known.
-    bool hold_idle(Chosen& chosen) const {
+    // Worst alone: the one that moves most of them.
+    bool hold_idle(Chosen& chosen, bool worst_alone) const {
         Vector w;
         problem_.motion(chosen.forces, w);
-        bool found = false;
+        std::vector<int> idle;
+        double fastest = -1.0;
         for (int i = 0; i < given_.count; ++i) {
             if (chosen.modes[i] != Touch::slip || !given_.width[i] || given_.slides[i] || creeps(i)) continue;
             const double* own = &w[given_.first[i] + 1];
-            if (std::hypot(own[0], given_.width[i] == 2 ? own[1] : 0.0) > rules_.across_singular * speed_) continue;
-            chosen.modes[i] = Touch::stick, chosen.directed[i] = false, found = true;
+            const double speed = std::hypot(own[0], given_.width[i] == 2 ? own[1] : 0.0);
+            if (speed > rules_.across_singular * speed_ || (worst_alone && speed <= fastest)) continue;
+            if (worst_alone) idle.clear();
+            idle.push_back(i), fastest = speed;
         }
-        return found;
+        for (const int i : idle) chosen.modes[i] = Touch::stick, chosen.directed[i] = false;
+        return !idle.empty();
     }
 
     // Contacts stick that slip by yielding alone, and impulses are not unique that move nothing.
@@ -175,16 +180,16 @@ bool move_alike(const ContactProblem& problem, const PivotRules& rules, const Ch
     return largest_of(w) <= rules.across_singular * problem.speed(rules.nothing);
 }
 
-}  // namespace
-
-Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
-    if (!problem.given.empty()) return Pivoted::solved;
+// `share_evenly` of contacts that move each other.
+Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<int> others = others_at_rest(problem, rules, chosen);
     if (chosen.unique && others.empty()) return Pivoted::solved;
+    const double size = largest_of(chosen.forces);
+    if (size <= rules.nothing) return Pivoted::solved;  // nothing is shared
     Chosen found = chosen;
     for (const int i : others) found.modes[i] = Touch::stick;
     let_move(problem, rules, chosen.modes, found);
-    Yielding yielding(problem, rules, std::max(largest_of(chosen.forces), rules.nothing));
+    Yielding yielding(problem, rules, size);
     std::set<std::vector<Touch>> seen;
     bool one_at_a_time = false;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {
@@ -193,7 +198,7 @@ Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Cho
         const bool known = seen.count(modes);
         const Verdict verdict = correct(yielding.problem(), rules, found, one_at_a_time || known);
         if (verdict == Verdict::unknown) return Pivoted::unknown;
-        if (verdict == Verdict::admissible && !yielding.hold_idle(found)) {
+        if (verdict == Verdict::admissible && !yielding.hold_idle(found, one_at_a_time || known)) {
             yielding.bring_to_rest(found);
             if (!move_alike(problem, rules, found, chosen)) chosen = found;
             return Pivoted::solved;
@@ -207,6 +212,73 @@ Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Cho
         seen.insert(modes);
     }
     return Pivoted::none;
+}
+
+// Contacts of a problem that move each other, as a problem of their own.
+class Island {
+  public:
+    Island(const ContactProblem& whole, const std::vector<int>& rows) : rows_(rows) {
+        for (const int row : rows) {
+            free_.push_back(whole.free[row]);
+            for (const int column : rows) delassus_.push_back(whole.at(row, column));
+        }
+        for (int i = 0, row = 0; i < whole.count; ++i) {
+            if (!std::binary_search(rows.begin(), rows.end(), whole.first[i])) continue;
+            contacts_.push_back(i), part_.first.push_back(row), part_.width.push_back(whole.width[i]);
+            kinetic_.push_back(whole.kinetic[i]), resting_.push_back(whole.static_[i]);
+            slack_.push_back(whole.slack[i]), part_.slides.push_back(whole.slides[i]);
+            sliding_.insert(sliding_.end(), whole.sliding + 2 * i, whole.sliding + 2 * i + 2);
+            row += 1 + whole.width[i];
+        }
+        part_.rows = static_cast<int>(rows.size()), part_.count = static_cast<int>(contacts_.size());
+        part_.delassus = delassus_.data(), part_.free = free_.data(), part_.kinetic = kinetic_.data();
+        part_.static_ = resting_.data(), part_.slack = slack_.data(), part_.sliding = sliding_.data();
+        part_.fastest = whole.fastest;
+    }
+
+    bool is_at_rest(double still) const { return largest_of(free_) <= still; }
+
+    Pivoted share(const PivotRules& rules, Chosen& whole) const {
+        Chosen own;
+        own.unique = whole.unique;
+        for (const int i : contacts_) {
+            own.modes.push_back(whole.modes[i]), own.directions.push_back(whole.directions[i]);
+            own.directed.push_back(whole.directed[i]);
+        }
+        for (const int row : rows_) own.forces.push_back(whole.forces[row]);
+        const Pivoted found = share_alone(part_, rules, own);
+        if (found != Pivoted::solved) return found;
+        for (std::size_t k = 0; k < contacts_.size(); ++k) {
+            const int i = contacts_[k];
+            whole.modes[i] = own.modes[k], whole.directions[i] = own.directions[k], whole.directed[i] = own.directed[k];
+        }
+        for (std::size_t k = 0; k < rows_.size(); ++k) whole.forces[rows_[k]] = own.forces[k];
+        whole.unique = whole.unique && own.unique;
+        return found;
+    }
+
+  private:
+    std::vector<int> rows_, contacts_;
+    Vector delassus_, free_, kinetic_, resting_, slack_, sliding_;
+    ContactProblem part_;
+};
+
+}  // namespace
+
+Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
+    if (!problem.given.empty()) return Pivoted::solved;
+    std::vector<int> owner(problem.rows);
+    for (int i = 0; i < problem.count; ++i) std::fill_n(&owner[problem.first[i]], 1 + problem.width[i], i);
+    const Vector matrix(problem.delassus, problem.delassus + problem.rows * problem.rows);
+    const auto parts = sets_of_rows(matrix, problem.rows, owner);
+    if (parts.size() < 2) return share_alone(problem, rules, chosen);
+    for (const std::vector<int>& rows : parts) {
+        const Island part(problem, rows);
+        if (part.is_at_rest(rules.tolerance * problem.speed(rules.nothing))) continue;
+        const Pivoted found = part.share(rules, chosen);
+        if (found != Pivoted::solved) return found;
+    }
+    return Pivoted::solved;
 }
 
 }  // namespace native

@@ -386,7 +386,8 @@ class EventDerivative {
             for (int c = 0; c < 2; ++c) {
                 const double part = share * across[r] * across[c] / square;
                 const double* row = behind_.row(robot_, first + r);
-                for (int k = 0; k < nv_; ++k) add_scaled(force.rows()[k], part * row[k], rates.rows()[first + c], wide_);
+                const double* rate = rates.rows()[first + c];
+                for (int k = 0; k < nv_; ++k) add_scaled(force.rows()[k], part * row[k], rate, wide_);
             }
         }
     }

@@ -9,8 +9,8 @@ namespace native {
 
 using Vectors = std::vector<std::vector<double>>;
 
-// The cone of a closed contact: its normal force stands in row `normal`, the friction that it bounds in the `width` rows
-// behind that; none of a contact that slips.
+// The cone of a closed contact: its normal force stands in row `normal`, the friction that it bounds in the `width`
+// rows behind that; none of a contact that slips.
 struct ForceCone {
     int normal, width;
     double friction;

@@ -160,6 +160,7 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
                   GuardRoom& room, double* values) {
     const bool of_motion = arc.guards.of_motion(), expanded = of_motion && room.expansion && room.expansion->holds(t);
     if (expanded) {
+        room.forget();
         room.acceleration.resize(arc.robot.nv);
         if (!room.expansion->tell(references, t, x + arc.robot.nq, room.acceleration.data(), room.told, room.change,
                                   room.regularity)) {

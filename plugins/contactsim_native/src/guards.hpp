@@ -60,7 +60,7 @@ struct Guards {
 
 // Thresholds by name: those of contactsim's modules.
 struct Thresholds {
-    double safety, min_factor, max_factor, overshot;              // of the next step
+    double safety, min_factor, max_factor, overshot, off;         // of the next step, and of one that is too long
     double chart_radius, turn;                                    // rad: of a chart, and within one step
     double within_reach, short_step, beyond, first_share;         // of steps that a stop or a guard ends
     double brief, briefly, shortly;                               // of steps of a lower order

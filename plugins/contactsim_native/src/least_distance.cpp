@@ -11,13 +11,14 @@ using Vectors = std::vector<Vector>;
 
 constexpr double SPENT = 1e-14;  // growth of a non-negative solution that is rounding, relative to its column
 
-// The u (k,) that minimises |sum u_i columns_i - target|, columns that are independent.
-Vector least_squares(const Vectors& columns, const Vector& target) {
+// The u (k,) that minimises |sum u_i columns_i - target|; false where a column is a sum of others.
+bool least_squares(const Vectors& columns, const Vector& target, Vector& found) {
     const Triangle factors(columns);
-    Vector left = target, found;
+    if (factors.least_left() <= SPENT) return false;
+    Vector left = target;
     for (const Vector& unit : factors.unit()) found.push_back(take(left, unit));
     factors.solve(found);
-    return found;
+    return true;
 }
 
 // Non-negative least squares: the u >= 0 that minimises |sum u_i columns_i - target|, as the residual at it.
@@ -43,7 +44,7 @@ class NonNegative {
                 return true;
             }
             active_[next] = true;
-            descend();
+            if (!descend()) active_[next] = false;
             // One that leaves at once seemed to lead down by rounding alone: it waits until another one does.
             if (active_[next]) barred_.assign(barred_.size(), false);
             else barred_[next] = true;
@@ -69,15 +70,17 @@ class NonNegative {
         return found;
     }
 
-    // The least squares of the active columns, of which those that would turn negative leave.
-    void descend() {
+    // The least squares of the active columns, of which those that would turn negative leave; false where one of them
+    // is a sum of others.
+    bool descend() {
         while (true) {
             Vectors own;
             std::vector<std::size_t> places;
             for (std::size_t i = 0; i < u_.size(); ++i) {
                 if (active_[i]) own.push_back(columns_[i]), places.push_back(i);
             }
-            const Vector wanted = least_squares(own, target_);
+            Vector wanted;
+            if (!least_squares(own, target_, wanted)) return false;
             double share = 1.0;
             for (std::size_t k = 0; k < places.size(); ++k) {
                 const double now = u_[places[k]];
@@ -90,7 +93,7 @@ class NonNegative {
                 if (wanted[k] > 0.0 || now > 0.0) continue;
                 now = 0.0, active_[places[k]] = false, left = true;
             }
-            if (!left) return;
+            if (!left) return true;
         }
     }
 };
@@ -104,7 +107,9 @@ Triangle::Triangle(const Vectors& columns) : size_(columns.size()) {
         for (int twice = 0; twice < 2; ++twice) {
             for (std::size_t j = 0; j < i; ++j) r_[j * size_ + i] += take(own, unit_[j]);
         }
+        const double length = length_of(columns[i]);
         r_[i * size_ + i] = length_of(own);
+        least_left_ = length > 0.0 ? std::min(least_left_, r_[i * size_ + i] / length) : 0.0;
         scale(own, 1.0 / r_[i * size_ + i]);
         unit_.push_back(own);
     }

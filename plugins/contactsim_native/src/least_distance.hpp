@@ -15,6 +15,9 @@ class Triangle {
 
     const std::vector<std::vector<double>>& unit() const { return unit_; }
 
+    // What the others leave of the vector that they leave least of, relative to it.
+    double least_left() const { return least_left_; }
+
     // x with R x = b, in place; and with R^T x = b.
     void solve(std::vector<double>& b) const;
     void solve_transposed(std::vector<double>& b) const;
@@ -23,6 +26,7 @@ class Triangle {
     std::vector<std::vector<double>> unit_;
     std::vector<double> r_;
     std::size_t size_;
+    double least_left_ = 1.0;
 };
 
 struct HalfSpace {

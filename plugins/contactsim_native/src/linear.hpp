@@ -127,7 +127,7 @@ class Factors {
             for (int i = 0; i < n; ++i) sum += std::abs(matrix[i * n + j]);
             size = std::max(size, sum);
         }
-        // A vector to which a singular matrix happens to be blind deceives the estimate; of numbers of A^-1, one is known.
+        // A vector to which a singular matrix happens to be blind deceives the estimate; one number of A^-1 is known.
         const double least = std::max(by_alternating(), 1.0 / std::abs(lu_[n * n - 1]));
         std::vector<double> x(n, 1.0 / n), sense(n);
         for (int round = 0, place = -1; round < ESTIMATES; ++round) {

@@ -226,7 +226,7 @@ bool Voyage::arrive(const Crossing& leader, double guess) {
     const auto [early, late] = beside(time);
     const double slope = (guard_at(late, leader.guard) - guard_at(early, leader.guard)) / (late - early);
     landed_ = false;
-    if (!correct(leader, time, slope)) return false;
+    if (std::isnan(slope) || !correct(leader, time, slope)) return false;
     const bool shown = !landed_ && time > 0.5 * (whole.t0 + whole.t1);  // by samples before the event
     return (shown || see()) && fire(leader.guard, time, whole, base);
 }

@@ -56,9 +56,7 @@ void add_hills(nb::module_& m) {
             nb::arg("heights"), nb::arg("curvature"), nb::arg("drift"), nb::arg("across").none(), nb::arg("rules"));
 }
 
-}  // namespace
-
-NB_MODULE(_native, m) {
+void bind_robot(nb::module_& m) {
     nb::class_<Robot>(m, "Robot")
         .def("__init__",
              [](Robot* self, int nq, int nv, const std::vector<double>& gravity, Row armature, Row damping) {
@@ -73,14 +71,12 @@ NB_MODULE(_native, m) {
         .def("add_spring", [](Robot& robot, int q, int v, double stiffness, double rest) {
             robot.springs.push_back({q, v, stiffness, rest});
         });
+}
 
+void bind_laws(nb::module_& m) {
     nb::class_<Turning>(m, "Turning")
         .def(nb::init<int, double, double, double, double>(), nb::arg("steps"), nb::arg("across"), nb::arg("turned"),
              nb::arg("farthest"), nb::arg("stalled"));
-
-    add_hills(m);
-
-    bind_solids(m);
 
     nb::class_<Yielding>(m, "Yielding")
         .def(
@@ -93,7 +89,9 @@ NB_MODULE(_native, m) {
             nb::arg("stiffness"), nb::arg("exponent"), nb::arg("damping"), nb::arg("loss"), nb::arg("friction"),
             nb::arg("slip_speed"), nb::arg("excess"), nb::arg("stribeck_speed"), nb::arg("viscous"),
             nb::arg("by_factor"));
+}
 
+void bind_mode(nb::module_& m) {
     nb::class_<ContactMode>(m, "ContactMode")
         .def("__init__",
              [](ContactMode* self, Table basis, const std::vector<double>& belt, const std::vector<double>& point,
@@ -152,7 +150,9 @@ NB_MODULE(_native, m) {
                  for (std::size_t i = 0; i < resting.size(); ++i) mode.closed[i].resting = resting[i];
              })
         .def_ro("rows", &ContactMode::rows);
+}
 
+void bind_drive(nb::module_& m) {
     nb::class_<Pieces>(m, "Pieces")
         .def("__init__", [](Pieces* self, const std::vector<double>& knots, Cube coefficients, int nq, int again) {
             const int size = coefficients.shape(2), nv = (size - nq) / 2;
@@ -206,7 +206,9 @@ NB_MODULE(_native, m) {
             drive.called.drive = function;
             drive.callback = calling(function, robot.nq, robot.nv, drive.memory);
         });
+}
 
+void bind_rates(nb::module_& m) {
     m.def(
         "run_stages",
         [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const PythonDrive& drive,
@@ -263,7 +265,9 @@ NB_MODULE(_native, m) {
         "Acceleration (nv,), and contact velocities, forces and accelerations (rows,) of a mode under its drive; told "
         "are the largest of all other forces, what friction leaves of the determinant of the closed contacts, and the "
         "margin of redundant forces; None where its rows depend on each other.");
+}
 
+void bind_charts(nb::module_& m) {
     m.def(
         "integrate",
         [](const Robot& robot, Row q, Row along, Out end) {
@@ -281,7 +285,19 @@ NB_MODULE(_native, m) {
             chart_rate(robot, along.data(), rate.data());
         },
         "dexp^-1 of a tangent vector on a body velocity, in place.");
+}
 
+}  // namespace
+
+NB_MODULE(_native, m) {
+    bind_robot(m);
+    add_hills(m);
+    bind_solids(m);
+    bind_laws(m);
+    bind_mode(m);
+    bind_drive(m);
+    bind_rates(m);
+    bind_charts(m);
     bind_contacts(m);
     bind_cruises(m);
     bind_events(m);

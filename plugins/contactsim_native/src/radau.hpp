@@ -31,7 +31,7 @@ struct ChartDerivative {
     int size() const { return 2 * nv + memory; }
     double norm() const;            // Frobenius'
     double least_radius() const;    // which its largest eigenvalue has at least
-    bool exceeds(double) const;     // whether that is larger, as powers show; where they do not it may be, too
+    bool exceeds(double rate) const;  // whether that is larger, as powers show; where they do not it may be, too
     void whole(double* out) const;  // (size, size)
 };
 

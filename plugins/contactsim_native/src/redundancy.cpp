@@ -46,7 +46,8 @@ class Choice {
         return moves;
     }
 
-    // Whether some of the changes move the contacts that slip: then the motion is a choice. None where that is not clear.
+    // Whether some of the changes move the contacts that slip: then the motion is a choice. None where that is not
+    // clear.
     std::optional<bool> moves() const {
         const Ranks& ranks = mode_.redundant->ranks;
         double largest = 0.0, usual = 0.0;
@@ -57,8 +58,8 @@ class Choice {
         return false;
     }
 
-    // Takes the smallest of all changes with which the forces keep to their cones, or break them least; false where that
-    // is not told.
+    // Takes the smallest of all changes with which the forces keep to their cones, or break them least; false where
+    // that is not told.
     bool keep_to_cones(const ForceRules& rules, const Vector& forces, Vector& unknown) const {
         const Vectors moves = moves_of(changes());
         auto y = smallest_inside(cones_, moves, rules, forces);

@@ -95,7 +95,8 @@ std::vector<TouchedCone> touched(const std::vector<ForceCone>& cones, const Vect
     return found;
 }
 
-// z within half spaces that minimises |z|^2 + |F (z - y)|^2, with multipliers, in place of y; false where there is none.
+// z within half spaces that minimises |z|^2 + |F (z - y)|^2, with multipliers, in place of y; false where none is
+// told.
 bool step(const ForceRules& rules, std::vector<HalfSpace> spaces, const Vectors& bends, Vector& y,
           Vector& multipliers) {
     const std::size_t p = y.size();
@@ -141,10 +142,12 @@ std::optional<std::vector<double>> smallest_inside(const std::vector<ForceCone>&
         for (const TouchedCone& cone : all) cone.add_half_spaces(spaces);
         const Vector last = y;
         before = off;
-        if (!step(rules, std::move(spaces), bends, y, multipliers)) return std::nullopt;
+        // Sharp bends make a way long that is not.
+        const bool well = step(rules, spaces, bends, y, multipliers) || step(rules, spaces, {}, y, multipliers);
+        if (!well) return std::nullopt;
         moved = 0.0;
         for (std::size_t j = 0; j < y.size(); ++j) moved = std::hypot(moved, y[j] - last[j]);
-        moved /= std::max(length_of(y), rules.smallest_force);
+        if (const double size_of_y = length_of(y); size_of_y > 0.0) moved /= size_of_y;
         bends.clear();
         std::size_t first = 0;
         for (const TouchedCone& cone : all) cone.add_bends(rules, multipliers, first, bends);

@@ -104,7 +104,7 @@ bool Voyage::end_stiffly(const Radau& method) {
 bool Voyage::land_stiffly(double t) {
     if (!lander_) {
         Radau again = *before_;
-        if (ends_at(again, t)) return end_landing(again);
+        if (ends_at(again, t) && end_landing(again)) return true;
     }
     base_ = step_.start;
     std::fill(step_.y.begin(), step_.y.end(), 0.0);

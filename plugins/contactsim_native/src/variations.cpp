@@ -255,16 +255,17 @@ class Step {
             std::copy_n(start.v.data, nv_ * wide_, v(i).data);
         }
         lay_turns(s, at);
-        double last = 1.0;
+        double last = 0.0;
         for (int k = 0; k < MOST_PASSES; ++k) {
             if (k > 0) move_places(s, at, start);
-            const double changed = change_speeds(s, at, start, floor), following = changed * (changed / last);
-            if (k > 0 && !(changed <= SLOWEST * last)) return false;
-            if (k > 0 && following <= accuracy) {
+            const double changed = change_speeds(s, at, start, floor);
+            // The first change is that from no motion at all, of which a small one says nothing about what follows.
+            if (k > 0 && !(changed <= SLOWEST * (k == 1 ? std::max(last, 1.0) : last))) return false;
+            if (k > 0 && changed * changed <= accuracy * last) {
                 move_places(s, at, start);
                 return true;
             }
-            last = k == 0 ? std::max(changed, 1.0) : changed;
+            last = changed;
         }
         return false;
     }
@@ -278,8 +279,7 @@ class Step {
         add_stages(q_, 1.0, given_, s);
     }
 
-    // The same for v = v0 + W v', where what slips turn is solved for; by how much the last stage changed, relative to
-    // rows.
+    // The same for v = v0 + W v', where what slips turn is solved for; by how much stages changed, relative to rows.
     double change_speeds(int s, std::vector<Equation>& at, const Start& start, double floor) {
         given_.clear(s * nv_, wide_), missed_.shape(s * nv_, wide_);
         for (int i = 0; i < s; ++i) {
@@ -293,9 +293,9 @@ class Step {
         if (!pass_turns(s, at, missed_)) return std::numeric_limits<double>::quiet_NaN();
         add_scaled(v_.data.data(), 1.0, missed_.data.data(), s * nv_ * wide_);
         double changed = 0.0;
-        for (int k = 0; k < nv_; ++k) {
-            const double size = largest(start.v[k], wide_) + floor;
-            const double share = largest(missed_.rows()[(s - 1) * nv_ + k], wide_) / size;
+        for (int k = 0; k < s * nv_; ++k) {
+            const double size = largest(start.v[k % nv_], wide_) + floor;
+            const double share = largest(missed_.rows()[k], wide_) / size;
             if (share > changed || std::isnan(share)) changed = share;
         }
         return changed;

@@ -85,7 +85,7 @@ class Voyage {
     std::vector<double> one_;
     std::vector<Crossing> falls_;
     double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
-    bool knows_start_ = false;  // whether the room has the motion where the step starts
+    bool knows_start_ = false;  // whether the motion was found where the step starts
     bool knows_values_ = false;  // and its guards
     bool free_ = false, begins_ = false, follows_ = false, watches_motion_ = false;
     bool landed_ = false;   // whether the step is one of its own to where a guard fires, not a part of the one before
