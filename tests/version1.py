@@ -178,6 +178,7 @@ def told(run: cs.Trajectory) -> dict[str, Any]:
         "status": run.status.name,
         "events": [words(event) for event in run.events],
         "times": [float(event.time) for event in run.events],
+        "notes": ["; ".join(event.notes) for event in run.events],
         "after": [flat(event.state_post).tolist() for event in run.events],
         "instants": len(run.all_events),
         "at": times.tolist(),

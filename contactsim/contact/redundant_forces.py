@@ -17,7 +17,6 @@ from ..common.arrays import Array
 from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, islands, rows_of
-from .smallest_in_cones import Cone, smallest_in_cones
 from .zero import EDGE, SMALLEST_FORCE, rounding
 
 MOST_CUTS = 100  # of the way along which margins are looked at; two or three are the rule
@@ -134,6 +133,8 @@ def smallest_admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces
     "Smallest" is said of the unknowns: normal forces, and tangential ones of contacts that stick. So |y| is to be least
     with cone margins that are not negative, see `smallest_in_cones`.
     """
+    from .smallest_in_cones import Cone, smallest_in_cones
+
     scale = _scale(problem, modes, forces)
     blocks, values, kinds = _cones(problem, modes, forces / scale, null, scale)
     ends = np.cumsum([size for _, size in kinds])[:-1]

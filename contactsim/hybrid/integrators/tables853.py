@@ -16,7 +16,7 @@ from ...common.arrays import Array
 
 STAGES, EXTENDED = 12, 16  # of a step, and with those that its dense output asks for besides
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of the next step, from the error of this one; those of SciPy
-OVERSHOT = 8.0  # h |lambda| of a step that is too long for a decay, whatever its error seems to be: stable is up to 6
+OVERSHOT = 20.0  # h |lambda| of a step that is too long for a decay, whatever its error seems to be: stable is up to 6
 OFF = 1.0  # tolerances by which the last two rates of such a step are apart; its dense output weighs them with hundreds
 BRIEF = 0.1  # share of the tolerance of a step by which the midpoint rule may miss one of order three
 
