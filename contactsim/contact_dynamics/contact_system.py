@@ -207,7 +207,8 @@ class Facade(Variants):
         """Event after event by the engine of its world; not of a class that has flows or transitions of its own."""
         own = type(self)
         is_plain = own.flow is ContactSystem.flow and own.transition is ContactSystem.transition
-        return self._contacts.journey(self, departure) if is_plain and isinstance(self.law, RigidLaw) else None
+        known = is_plain and isinstance(self.law, RigidLaw)
+        return self._contacts.journey(departure.system, departure) if known else None
 
     def contradiction(self, times: Array) -> str | None:
         """Where the ground moves otherwise than its rates say."""

@@ -141,6 +141,7 @@ class Node:
         self._recorded: Recorded | None = None
         self.clock, self._reaches = clock, reaches or {}
         self._gradients: dict[Hashable, Array] = {}
+        self._by_states: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
         self._slopes: dict[Hashable, float] = {}  # of the guards by time
 
@@ -197,10 +198,18 @@ class Node:
         if name == CLOCK:
             return np.zeros(self.dim)
         if name not in self._gradients:
-            self._gradients[name] = np.concatenate([self._by_state(name), self._by_parameters(name)])
+            self._gradients[name] = np.concatenate([self.by_state(name), self._by_parameters(name)])
         return self._gradients[name]
 
-    def _by_state(self, name: Hashable) -> Array:
+    def by_state(self, name: Hashable) -> Array:
+        """D_x g of a guard along the state alone; zero for the clock."""
+        if name == CLOCK:
+            return np.zeros(self.space.dim)
+        if name not in self._by_states:
+            self._by_states[name] = self._differentiated(name)
+        return self._by_states[name]
+
+    def _differentiated(self, name: Hashable) -> Array:
         given = self.flow.guard_jacobian(self.t, self.x, (name,))
         if given is not None:
             return np.asarray(given, dtype=float)[0]
@@ -246,7 +255,7 @@ class Node:
     def rate(self, name: Hashable) -> float:
         """Total rate D_t g + D_x g F of a guard along the flow."""
         if name not in self._rates:
-            self._rates[name] = self.by_time(name) + float(self.gradient(name)[: self.space.dim] @ self.field)
+            self._rates[name] = self.by_time(name) + float(self.by_state(name) @ self.field)
         return self._rates[name]
 
     def arrivals(self, groups: tuple[frozenset[Hashable], ...]) -> Array:
@@ -278,7 +287,7 @@ class Node:
         return abs(value) <= max(reach, rounding + ONE_INSTANT * self.tolerances.event_time * abs(self.rate(name)))
 
     def _falls(self, name: Hashable) -> bool:
-        scale = float(np.linalg.norm(self.gradient(name)[: self.space.dim]) * np.linalg.norm(self.field))
+        scale = float(np.linalg.norm(self.by_state(name)) * np.linalg.norm(self.field))
         return self.rate(name) < -FALLING * max(scale, TINY)
 
     # --- what lies behind -------------------------------------------------------------------------------------

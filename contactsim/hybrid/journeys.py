@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from .course import Course, Passed
+from .system import HybridSystem
 from .trajectory import Arc, Event
 
 
@@ -21,6 +22,7 @@ class Departure(NamedTuple):
         at_one_instant, to_and_fro: events in a row that would end the run if they went on.
         between: the modes between which the last of these led; empty where the event does not follow at once.
         most: events, after which a run looks up again.
+        system: of the run, which may have one of contacts inside.
     """
 
     course: Course
@@ -33,6 +35,7 @@ class Departure(NamedTuple):
     to_and_fro: int
     between: tuple[Hashable, ...]
     most: int
+    system: HybridSystem
 
 
 class Journey(NamedTuple):

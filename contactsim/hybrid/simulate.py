@@ -510,7 +510,7 @@ class Simulation:
         watch, counts = self._watch, (self._at_one_instant, self._to_and_fro)
         between = self._between() if watch.at_once or watch.from_zero else ()
         closely = watch.at_once, watch.from_zero
-        departure = Departure(course, self._mode, fired, self._entered, *closely, *counts, between, most)
+        departure = Departure(course, self._mode, fired, self._entered, *closely, *counts, between, most, self.system)
         journey: Journey | None = self.system.journey(departure)
         if journey is None:
             return False
