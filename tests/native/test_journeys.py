@@ -375,7 +375,7 @@ def test_arcs_and_events_are_of_the_system_that_runs() -> None:
         return cs.ContactSystem(sphere(radius=radius, restitution=0.5))
 
     system = member(build, ["radius"], [0.1])
-    run = cs.simulate(system, cs.State([0, 0, 0.5, 0, 0, 0, 1.0], np.zeros(6)), (0.0, 0.6), engine="native")
+    run = cs.simulate(system, cs.State([0, 0, 0.5, 0, 0, 0, 1.0], np.zeros(6)), (0.0, 0.9), engine="native")
     assert len(run.events) > 2
     assert all(arc.system is system for arc in run.arcs)
     assert all(event.system is system for event in run.all_events)
