@@ -42,7 +42,8 @@ BLOWN_UP = 1e6  # stands for 1 / eps, where contacts that do the same are to lea
 def shared_evenly(solution: ContactSolution) -> ContactSolution:
     """The outcome of contacts that yield alike, of an impact without rebounds or given impulses.
 
-    It is `solution` itself where that moves in the same way; `undecided` says that none was found.
+    It is `solution` itself where that moves in the same way, and what slips there has a speed; `undecided` says that
+    none was found.
     """
     problem = solution.problem
     if problem.given or (solution.unique and not _others_at_rest(problem, solution)) or not solution.forces.any():
@@ -51,7 +52,8 @@ def shared_evenly(solution: ContactSolution) -> ContactSolution:
     if found is None:
         return replace(solution, undecided=motion_is_a_choice(solution))
     off = float(np.abs(found.motion - solution.motion).max())
-    return solution if off <= ACROSS_SINGULAR * problem.speed else found
+    same = off <= ACROSS_SINGULAR * problem.speed
+    return solution if same and not _slipping_idly(solution) else found
 
 
 def motion_is_a_choice(solution: ContactSolution) -> bool:
@@ -75,6 +77,18 @@ def _others_at_rest(problem: ContactProblem, solution: ContactSolution) -> list[
         if mode is Mode.OPEN and abs(motion[problem.normal(i)]) <= still
         if not (problem.slack and np.isinf(problem.slack[i]))
     ]
+
+
+def _slipping_idly(solution: ContactSolution) -> dict[int, float]:
+    """Contacts that begin to slip without speed, and how little that is."""
+    problem, idle = solution.problem, {}
+    motion = problem.delassus @ solution.forces + problem.free
+    for i, mode in enumerate(solution.modes):
+        if mode is Mode.SLIP and problem.widths[i] and problem.sliding[i] is None:
+            speed = hypot(*motion[problem.tangent(i)])
+            if speed <= ACROSS_SINGULAR * problem.speed:
+                idle[i] = speed
+    return idle
 
 
 def _touching(problem: ContactProblem, solution: ContactSolution) -> tuple[tuple[Mode, ...], Directions]:
@@ -170,13 +184,7 @@ class _Yielding:
 
     def idle(self, found: ContactSolution) -> dict[int, Violation]:
         """Contacts that slip without speed, though not by yielding: which way they go by yielding is not known."""
-        problem, idle = found.problem, {}
-        for i, mode in enumerate(found.modes):
-            if mode is Mode.SLIP and problem.widths[i] and i not in self.creeping and problem.sliding[i] is None:
-                speed = hypot(*found.motion[problem.tangent(i)])
-                if speed <= ACROSS_SINGULAR * problem.speed:
-                    idle[i] = Violation(speed, Mode.STICK)
-        return idle
+        return {i: Violation(v, Mode.STICK) for i, v in _slipping_idly(found).items() if i not in self.creeping}
 
     def at_rest(self, found: ContactSolution) -> ContactSolution:
         """The solution of the given problem, in which contacts stick that slip by yielding alone."""

@@ -180,6 +180,19 @@ bool move_alike(const ContactProblem& problem, const PivotRules& rules, const Ch
     return largest_of(w) <= rules.across_singular * problem.speed(rules.nothing);
 }
 
+// Whether contacts begin to slip without speed.
+bool slips_idly(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+    Vector w;
+    problem.motion(chosen.forces, w);
+    for (int i = 0; i < problem.count; ++i) {
+        if (chosen.modes[i] != Touch::slip || !problem.width[i] || problem.slides[i]) continue;
+        const double* own = &w[problem.first[i] + 1];
+        const double speed = std::hypot(own[0], problem.width[i] == 2 ? own[1] : 0.0);
+        if (speed <= rules.across_singular * problem.speed(rules.nothing)) return true;
+    }
+    return false;
+}
+
 // `share_evenly` of contacts that move each other.
 Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<int> others = others_at_rest(problem, rules, chosen);
@@ -200,7 +213,7 @@ Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chos
         if (verdict == Verdict::unknown) return Pivoted::unknown;
         if (verdict == Verdict::admissible && !yielding.hold_idle(found, one_at_a_time || known)) {
             yielding.bring_to_rest(found);
-            if (!move_alike(problem, rules, found, chosen)) chosen = found;
+            if (slips_idly(problem, rules, chosen) || !move_alike(problem, rules, found, chosen)) chosen = found;
             return Pivoted::solved;
         }
         let_move(problem, rules, modes, found);
