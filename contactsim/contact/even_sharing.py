@@ -82,10 +82,9 @@ def _others_at_rest(problem: ContactProblem, solution: ContactSolution) -> list[
 def _slipping_idly(solution: ContactSolution) -> dict[int, float]:
     """Contacts that begin to slip without speed, and how little that is."""
     problem, idle = solution.problem, {}
-    motion = problem.delassus @ solution.forces + problem.free
     for i, mode in enumerate(solution.modes):
         if mode is Mode.SLIP and problem.widths[i] and problem.sliding[i] is None:
-            speed = hypot(*motion[problem.tangent(i)])
+            speed = hypot(*solution.motion[problem.tangent(i)])
             if speed <= ACROSS_SINGULAR * problem.speed:
                 idle[i] = speed
     return idle
