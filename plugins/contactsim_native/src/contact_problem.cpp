@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "linear.hpp"
 
@@ -713,19 +712,11 @@ Verdict correct(const ContactProblem& problem, const PivotRules& rules, Chosen& 
 
 Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     Modes system(problem, rules, chosen, false);
-    std::set<std::pair<std::vector<Touch>, std::vector<char>>> seen;
-    bool one_at_a_time = false;
+    Corrections corrections;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {
         if (!system.solve()) return Pivoted::unknown;
-        const std::pair modes(chosen.modes, chosen.lifted);
-        const bool known = seen.count(modes);
-        if (!system.correct(one_at_a_time || known)) return Pivoted::solved;
-        if (known) {
-            if (one_at_a_time) return Pivoted::none;
-            one_at_a_time = true;
-            seen.clear();
-        }
-        seen.insert(modes);
+        if (!system.correct(corrections.one_at_a_time(chosen))) return Pivoted::solved;
+        if (!corrections.go_on()) return Pivoted::none;
     }
     return Pivoted::none;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "force_cones.hpp"
@@ -48,6 +50,31 @@ struct Chosen {
     std::vector<char> lifted;    // whether a contact parts under its given force; empty: none does
     std::vector<double> forces;
     bool unique = true;  // whether the forces are the only ones; else they are the smallest, or farthest inside cones
+};
+
+// Modes that corrections have come by: where they come there again they are corrected one contact at a time, and where
+// they do so even then, they run in circles.
+class Corrections {
+  public:
+    // Whether one contact at a time is to be corrected, of modes that are noted.
+    bool one_at_a_time(const Chosen& chosen) {
+        modes_ = {chosen.modes, chosen.lifted};
+        again_ = seen_.count(modes_) > 0;
+        return one_at_a_time_ || again_;
+    }
+
+    // False where they run in circles.
+    bool go_on() {
+        if (again_ && one_at_a_time_) return false;
+        if (again_) one_at_a_time_ = true, seen_.clear();
+        seen_.insert(modes_);
+        return true;
+    }
+
+  private:
+    std::pair<std::vector<Touch>, std::vector<char>> modes_;
+    std::set<std::pair<std::vector<Touch>, std::vector<char>>> seen_;
+    bool one_at_a_time_ = false, again_ = false;
 };
 
 // solved: admissible modes were found; none: the corrections run in circles; unknown: it cannot be told

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "linear.hpp"
 
@@ -203,26 +202,20 @@ Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chos
     for (const int i : others) found.modes[i] = Touch::stick;
     let_move(problem, rules, chosen.modes, found);
     Yielding yielding(problem, rules, size);
-    std::set<std::vector<Touch>> seen;
-    bool one_at_a_time = false;
+    Corrections corrections;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {
         if (!yielding.lay_out(found)) return Pivoted::unknown;
         const std::vector<Touch> modes = found.modes;
-        const bool known = seen.count(modes);
-        const Verdict verdict = correct(yielding.problem(), rules, found, one_at_a_time || known);
+        const bool worst_alone = corrections.one_at_a_time(found);
+        const Verdict verdict = correct(yielding.problem(), rules, found, worst_alone);
         if (verdict == Verdict::unknown) return Pivoted::unknown;
-        if (verdict == Verdict::admissible && !yielding.hold_idle(found, one_at_a_time || known)) {
+        if (verdict == Verdict::admissible && !yielding.hold_idle(found, worst_alone)) {
             yielding.bring_to_rest(found);
             if (slips_idly(problem, rules, chosen) || !move_alike(problem, rules, found, chosen)) chosen = found;
             return Pivoted::solved;
         }
         let_move(problem, rules, modes, found);
-        if (known) {
-            if (one_at_a_time) return Pivoted::none;
-            one_at_a_time = true;
-            seen.clear();
-        }
-        seen.insert(modes);
+        if (!corrections.go_on()) return Pivoted::none;
     }
     return Pivoted::none;
 }
