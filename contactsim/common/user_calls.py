@@ -49,14 +49,18 @@ class UserCall:
     ) -> None:
         if error is None or isinstance(error, ContactSimError) or not isinstance(error, Exception):
             return
-        text = str(error).partition("\n")[0]
-        told = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        last = _users_line(extract_tb(trace))
-        place = f" (in {last.name}, line {last.lineno} of {last.filename})" if last else ""
         raise CallbackError(
-            f"{self._kind} {self._whom!r} fails at t = {self._t:.6g} s with {told}{place}; mend the function",
+            f"{self._kind} {self._whom!r} fails at t = {self._t:.6g} s with {failure(error, trace)}; mend the function",
             t=self._t,
         ) from error
+
+
+def failure(error: BaseException, trace: TracebackType | None) -> str:
+    """What was raised in a function of the user's, and in which line of theirs."""
+    text = str(error).partition("\n")[0]
+    told = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    last = _users_line(extract_tb(trace))
+    return told + (f" (in {last.name}, line {last.lineno} of {last.filename})" if last else "")
 
 
 def _users_line(trace: StackSummary) -> FrameSummary | None:

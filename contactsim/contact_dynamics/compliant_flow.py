@@ -15,7 +15,7 @@ from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, CompliantPoint
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
-from ..errors import PluginError, SingularError
+from ..errors import CallbackError, PluginError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
 from ..hybrid.differences import derivative, tangent_derivative
@@ -316,7 +316,15 @@ def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Arr
     """Force and memory rate of one contact by its law, checked."""
     kind, name, at = "the contact law", type(law).__name__, np.append(point.velocity, point.gap)
     with UserCall(kind, name, t):
-        force, rate = law.force(point)
+        given = law.force(point)
+    try:
+        force, rate = given
+    except (TypeError, ValueError):
+        raise CallbackError(
+            f"{kind} {name!r} returns no pair from force() at t = {t:.6g} s; return two arrays, the force and the rate"
+            " of the memory, which is empty where there is none",
+            t=t,
+        ) from None
     force = answer(kind, name, "a force", force, point.velocity.shape, t, at)
     return force, answer(kind, name, "a rate", rate, point.memory.shape, t, at)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..common import registry
 from ..common.schemas import validated
+from ..common.user_calls import failure
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..derivatives.contract import EventDerivative
 from ..errors import InputError, PluginError
@@ -113,7 +114,19 @@ def make(group: str, name: str, settings: Mapping[str, Any], robots: Sequence[st
 
 
 def named(plugin: Plugin, robots: Sequence[str] = ()) -> Named:
-    """{property: what tries it} of a plugin."""
+    """{property: what tries it} of a plugin; where one raises, that is its outcome."""
+    return {title: partial(_tried, title, check) for title, check in _of_kind(plugin, robots).items()}
+
+
+def _tried(title: str, check: Callable[[], Outcome]) -> Outcome:
+    try:
+        return check()
+    except Exception as error:
+        told = failure(error, error.__traceback__)
+        return Outcome(title, False, message=f"it cannot be tried: the plugin fails with {told}; mend it there")
+
+
+def _of_kind(plugin: Plugin, robots: Sequence[str]) -> Named:
     if isinstance(plugin, Model):
         return _of_model(plugin)
     if isinstance(plugin, EventDerivative):

@@ -259,3 +259,15 @@ def test_a_trial_step_that_leaves_the_numbers_is_shortened_instead() -> None:
     law = Law("torque", None)
     values = answer("the controller", law, "tau", [np.nan] * 3, (3,), 0.0, np.full(9, np.inf))
     assert np.isnan(values).all()
+
+
+def test_a_law_that_returns_no_pair_is_told_what_to_return() -> None:
+    class Forgets(cs.CompliantLaw):
+        def force(self, point: cs.CompliantPoint) -> np.ndarray:  # type: ignore[override]
+            return np.zeros(3)
+
+    system = cs.ContactSystem(point_mass(), law=Forgets())
+    run = cs.simulate(system, cs.State([0, 0, 0.01], [0, 0, 0.0]), (0.0, 0.2))
+    assert run.status is cs.Status.FAILED
+    assert "returns no pair from force() at t = " in run.message
+    assert "return two arrays, the force and the rate of the memory" in run.message

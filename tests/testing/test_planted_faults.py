@@ -294,6 +294,52 @@ def test_a_law_that_says_that_it_pulls_conforms() -> None:
     assert all(one.holds is not False for one in found), [str(one) for one in found if one.holds is False]
 
 
+class Raises(SpringDamper):
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        if point.gap < -1e-4:
+            raise ZeroDivisionError("oops")
+        return super().force(point)
+
+
+class OneNumber(SpringDamper):
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        force, rate = super().force(point)
+        return force[:1], rate
+
+
+class NoPair(SpringDamper):
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        return super().force(point)[0]  # type: ignore[return-value]
+
+
+class MadeOnce(SpringDamper):
+    def __init__(self, **parameters: float) -> None:
+        if parameters:
+            raise RuntimeError("lost")
+        super().__init__()
+
+
+@pytest.mark.parametrize(
+    ("law", "reason"),
+    [
+        (Raises, r"raises ZeroDivisionError \(oops\)"),
+        (OneNumber, r"returns shapes \(1,\) and \(0,\)"),
+        (NoPair, "raises ValueError"),
+    ],
+)
+def test_a_law_that_fails_gets_a_report_all_the_same(law: type[ContactLaw], reason: str) -> None:
+    found = kit.check_contact_law(law())
+    assert not found.passed
+    (said,) = (one.message for one in found.outcomes if one.name == "finite answers")
+    assert re.search(reason, said)
+
+
+def test_a_property_that_cannot_be_tried_says_in_which_line() -> None:
+    found = outcome(MadeOnce(), "made again from parameters")
+    assert found.holds is False
+    assert re.search(rf"RuntimeError: lost \(in __init__, line \d+ of {re.escape(__file__)}\)", found.message)
+
+
 # --- rigid laws -------------------------------------------------------------------------------------------------------
 class HalfTheImpact(Coulomb):
     """Solves an impact of half the speed: contacts go on into the ground."""
