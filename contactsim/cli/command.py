@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .job import Job
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)  # a disk that takes no more
+
+EXTRA = re.compile(r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)")  # as click says it
 
 app = typer.Typer(
     name="contactsim",
@@ -168,7 +171,7 @@ def sweep(
 
 @app.command()
 def robots() -> int:
-    """List the robots that `run` knows by name."""
+    """List what `run` knows by name: robots, models, and examples of these."""
     from . import listings
 
     return listings.robots()
@@ -318,8 +321,22 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         except Exception as error:
             if not hasattr(error, "format_message"):  # else a wrong option or argument
                 raise
-            _say(error.format_message())
+            _say(_usage(error))
         return Code.MISTAKE
+
+
+def _usage(error: Any) -> str:
+    """The sentence of a wrong option or argument, with the place that tells what is right."""
+    text, context = error.format_message().rstrip(".?"), error.ctx
+    if context is None or context.parent is None:
+        return f"{text}; see contactsim {'COMMAND ' if context is None else ''}--help"
+    command, extra = context.command, EXTRA.fullmatch(text)
+    page = f"see contactsim {command.name} --help"
+    if extra is None:
+        return f"{text}; {page}"
+    flag = next((one.opts[0] for one in command.params if getattr(one, "is_flag", False)), None)
+    alone = "" if flag is None else f"options such as {flag} take no value, "
+    return f"`contactsim {command.name}` has no place for {extra[1]}; {alone}{page}"
 
 
 def _say(what: object) -> None:

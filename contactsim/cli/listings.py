@@ -34,8 +34,10 @@ def entries() -> tuple[dict[str, Any], list[str]]:
 
 
 def robots() -> int:
-    """Print the robots."""
+    """Print what can be run by name: the robots, the models, and the examples of these."""
     from rich.markup import escape
+
+    from ..io.initfile import examples
 
     found, faults = entries()
     table = folding("name", "root", "joints", "contacts", "demo", "description")
@@ -48,6 +50,8 @@ def robots() -> int:
     console.print(table)
     for fault in faults:
         console.print(escape(fault), style="red", soft_wrap=True)
+    console.print(f"models: {', '.join(registry.names('models'))}", markup=False, soft_wrap=True)
+    console.print(f"examples of them: {', '.join(examples())}", markup=False, soft_wrap=True)
     if not is_installed("example-robot-data"):
         console.print("more robots: pip install 'contactsim[robots]'", markup=False)
     return 0

@@ -55,12 +55,13 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
         raise InputError(f"{where}: {'; '.join(mistakes[:MOST_TOLD])}{more}") from None
 
 
-def unknown_robot(name: str, known: Collection[str]) -> InputError:
-    """The error of a name that no catalogue of robots knows; similar names are told, or all where they are few."""
-    close = get_close_matches(name, known, n=3)
+def unknown_robot(name: str, known: Collection[str], models: Collection[str] = ()) -> InputError:
+    """The error of a name that no catalogue of robots knows, nor one of models; similar names are told, or some."""
+    close = get_close_matches(name, [*known, *models], n=3)
     told = f"similar names are {', '.join(close)}" if close else f"there are {', '.join(list(known)[:3]) or 'none'}"
     more = "" if is_installed("example-robot-data") else ", and pip install 'contactsim[robots]' brings some sixty more"
-    return InputError(f"no robot '{name}'; {told}, `contactsim robots` lists all {len(known)}{more}")
+    what = "robot or model" if models else "robot"
+    return InputError(f"no {what} '{name}'; {told}, `contactsim robots` lists all {len(known) + len(models)}{more}")
 
 
 def is_installed(package: str) -> bool:

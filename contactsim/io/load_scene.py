@@ -93,5 +93,5 @@ def _robot_table(source: str, suffix: str) -> dict[str, str]:
     if suffix or "/" in source:
         raise InputError(f"{source} is of no known kind; give the name of a robot, .urdf, .xml (MJCF), .toml or .rc")
     if robot_entry(source) is None:
-        raise unknown_robot(source, robot_entries())
+        raise unknown_robot(source, robot_entries(), registry.names("models"))
     return {"name": source}

@@ -331,8 +331,15 @@ def test_an_interrupted_derivative_keeps_the_run(
         (["run", "hexapod", "--integrator", "Euler"], ["Euler", "DOP853"]),
         (["run", "hexapod", "--speed", "3"], ["--speed"]),
         (["run", "hexapod", "--mp5"], ["--mp5"]),
-        (["run"], ["target"]),
-        (["jump"], ["jump"]),
+        (["run"], ["target", "see contactsim run --help"]),
+        (["run", "slp"], ["no robot or model 'slp'", "slip", "contactsim robots"]),
+        (
+            ["run", "--png", "hexapod", "biped"],
+            ["`contactsim run` has no place for biped", "such as --html take no value"],
+        ),
+        (["robots", "hexapod"], ["`contactsim robots` has no place for hexapod; see contactsim robots --help"]),
+        (["run", "hexapod", "--png=run.png"], ["--png", "--help"]),
+        (["jump"], ["jump", "see contactsim --help"]),
         (["view", "nowhere.nc"], ["nowhere.nc"]),
         (["run", "hexapod", "--set", "start.q=" + str([0, 0, -1, 0, 0, 0, 1] + 18 * [0])], ["ground"]),
         (["run", "hexapod", "--set", "start.q=" + str([0, 0, 1, 0, 0, 0, 2] + 18 * [0])], ["quaternion"]),
@@ -373,6 +380,8 @@ def test_robots(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert re.search(r"hexapod +│ free_flyer +│ +18 │ +6 │ yes", out)
     assert re.search(r"biped +│ planar +│ +1 │ +2 │ yes", out)
+    assert "models: compliant-hexapod, slip\n" in out
+    assert re.search(r"^examples of them: .*hexapod_turning\.rc", out, re.MULTILINE)
 
 
 def test_plugins(capsys: pytest.CaptureFixture[str]) -> None:
