@@ -112,8 +112,9 @@ def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int
             break
     raise ConvergenceError(
         f"no periodic orbit of {type(shooting.system).__name__} was found from this guess: the residual stays at"
-        f" {shot.error:.3g} with the period {shot.period:.6g} s; give a guess closer to the orbit, or a start (and"
-        " section) away from its events",
+        f" {shot.error:.3g} with the period {shot.period:.6g} s; give a guess closer to the orbit, a symmetry"
+        " that takes away what does not repeat, such as the way of a walk, or a start (and section) away from its"
+        " events",
         x0=shooting.system.state(shot.x),
         period=shot.period,
         residual=shot.error,

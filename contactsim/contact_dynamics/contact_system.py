@@ -70,6 +70,11 @@ class Facade(Variants):
         self.preferred_integrator = world.law.integrator if isinstance(world.law, CompliantLaw) else None
         self._shown = frozenset(vars(self)) - before
 
+    def __repr__(self) -> str:
+        parts = [f"robot={self.robot!r}", f"law={type(self.law).__name__}", f"terrain={type(self.terrain).__name__}"]
+        driven = [] if self.controller is None else [f"controller={self.controller!r}"]
+        return f"{type(self).__name__}({', '.join(parts + driven)})"
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self).get("_shown", ()):
             raise AttributeError(
@@ -259,6 +264,11 @@ class ContactSystem(Facade):
         down = as_vector("gravity", (DOWN if own is None else own) if gravity is None else gravity, 3)
         if not hasattr(robot, "bind") or isinstance(robot, type):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
+        if getattr(robot, "nv", None) == 0:
+            raise InputError(
+                f"the robot '{robot.name}' has no joint and a fixed root, so nothing of it can move; give it another"
+                " root, or merge it with what moves"
+            )
         closures = (*getattr(robot, "loops", ()), *checked(loops))
         chosen = as_law(law)
         if isinstance(robot, RobotModel) and ground.constant_normal() is None:

@@ -127,6 +127,10 @@ class RigidFlow(ContactFlow):
         self._directed: tuple[References, Array] | None = None
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and saved: without what was computed at the last state, and without the engine's own."""
+        return {**super().__getstate__(), "_known": None, "_seen": None, "_compiled_watch": None}
+
     def _lay_out(self, table: Guards) -> None:
         """Take over guards."""
         arc, self.table = self.arc, table

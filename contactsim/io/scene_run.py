@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..common.arguments import POSITIVE
 from ..errors import InputError, SimulationError
 from ..hybrid.simulate import Simulation, simulate
 from ..hybrid.trajectory import Trajectory
@@ -37,7 +38,8 @@ class SceneRun:
             options: keyword arguments of `contactsim.simulate` that replace those of the scene, or progress=True.
         """
         t0, t1 = self.span
-        return simulate(self.system, self.state, (t0, t1 if time is None else t0 + time), **{**self.options, **options})
+        end = t1 if time is None else t0 + POSITIVE.check("the time of the run", time)
+        return simulate(self.system, self.state, (t0, end), **{**self.options, **options})
 
     def begin(self) -> Simulation:
         """The simulation at its start."""

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ..common import registry
 from ..common.arguments import NAME, arguments, custom
 from ..common.telling import tell
+from ..errors import InputError
 
 if TYPE_CHECKING:
     from .robot import Robot
+
+FILES = {".urdf": "from_urdf", ".xml": "from_mjcf", ".mjcf": "from_mjcf"}  # by their suffixes, and what reads them
 
 
 def robot_entries() -> dict[str, Any]:
@@ -49,6 +52,9 @@ def load_robot(name: str) -> Robot:
     from .robot import Robot
 
     entry = robot_entry(name)
+    if entry is None and Path(name).suffix.lower() in FILES:
+        reader = FILES[Path(name).suffix.lower()]
+        raise InputError(f"load_robot takes the name of a robot, and {name} is a file; give it to Robot.{reader}")
     if entry is None:
         from ..common.schemas import unknown_robot
 

@@ -115,6 +115,8 @@ class Robot(SingleBodies):
         source = urdf_of(path)
         for remark in source.remarks:
             tell(remark)
+        if isinstance(contacts, str) and (unread := source.unread_coefficients()):
+            tell(unread)
         if root is None and (reason := source.why_fixed()):
             tell(
                 f"{source.place} is taken as a robot that floats, but {reason}; give root='fixed' to hold it, or"

@@ -17,6 +17,7 @@ import pinocchio as pin
 
 from ..common.arguments import NAME, TEXT, VECTOR, arguments, instance, numbers, one_of, several
 from ..common.arrays import Array
+from ..common.representation import counted
 from ..errors import InputError
 from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
@@ -95,6 +96,11 @@ class RobotModel:
         if nominal is not None:
             self.nominal  # noqa: B018 - what is given is looked at here, not where it is first needed
 
+    def __repr__(self) -> str:
+        mass = sum(body.mass for body in self.model.inertias)
+        size = f"nq {self.nq}, nv {self.nv}, {counted(len(self.contacts), 'contact')}, {mass:.4g} kg"
+        return f"{type(self).__name__}({self.name!r}, {size})"
+
     def _with(self, **data: Any) -> Self:
         """A copy with other data, as they are given; what was read off the old ones is forgotten."""
         changed = copy.copy(self)
@@ -105,10 +111,16 @@ class RobotModel:
 
     @cached_property
     def visual_model(self) -> Any:
-        """Pinocchio's visual geometry; None where there is none."""
+        """Pinocchio's visual geometry, of a robot that has none what collides; None where there is neither."""
         from .robot_files.reading import load_geometry
 
-        return load_geometry(self.model, self._visual)
+        drawn = load_geometry(self.model, self._visual)
+        if getattr(drawn, "ngeoms", 0):
+            return drawn
+        try:
+            return self.collision_model
+        except InputError:  # it cannot be read, which is told of where it is asked for
+            return drawn
 
     @cached_property
     def collision_model(self) -> Any:

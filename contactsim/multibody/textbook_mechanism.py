@@ -10,6 +10,7 @@ import numpy as np
 
 from ..common.arguments import COUNT, NOT_NEGATIVE, SHARE, TEXT, arguments, function, instance, optional, several
 from ..common.arrays import Array
+from ..common.representation import counted
 from ..common.user_calls import UserCall, answer, margin, reads, real
 from ..errors import InputError
 from ..hybrid.differences import derivative
@@ -107,6 +108,9 @@ class Mechanism(ContactMechanism):
         self._is_driven = reads(force, 0)
         self.timed = self._is_driven or any(self._moving)
         self._check_mass()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({counted(self.nv, 'coordinate')}, {counted(len(self.contacts), 'contact')})"
 
     def _tangent_rows(self, gap: Gap) -> int:
         if gap.tangent is None:

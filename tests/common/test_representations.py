@@ -26,6 +26,18 @@ def test_a_run_is_a_line(run: cs.Trajectory) -> None:
     assert repr(run.arcs[0]).startswith("Arc(0 to 0.1 s, ") and repr(run.arcs[0]).endswith(" steps, point: open)")
 
 
+def test_so_are_its_parts() -> None:
+    robot = cs.Robot.sphere(1.0, 0.1)
+    assert repr(robot) == "Robot('ball', nq 7, nv 6, 1 contact, 1 kg)"
+    system = cs.ContactSystem(robot, law="hunt-crossley", controller=lambda t, q, v: 0.0 * v)
+    text = repr(system)
+    assert text.startswith(f"ContactSystem(robot={robot!r}, law=HuntCrossley, terrain=Flat, controller=")
+    assert len(text) < 200 and "0x" not in text
+    gap = cs.Gap(lambda t, q: q[0], lambda t, q: np.ones(1), name="ball")
+    ball = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: np.array([-9.81]), [gap])
+    assert repr(ball) == "Mechanism(1 coordinate, 1 contact)"
+
+
 def test_so_is_its_derivative(run: cs.Trajectory) -> None:
     lin = cs.linearize(run)
     assert repr(lin) == "Linearization(ContactSystem, 0 to 0.2 s, 6 directions, 1 event)"

@@ -56,6 +56,22 @@ def test_unknown_robot() -> None:
         cs.load_robot("hexapodd")
 
 
+def test_a_file_given_as_the_name_of_a_robot() -> None:
+    with one_sentence(r"robot\.urdf is a file", "Robot.from_urdf"):
+        cs.load_robot("robot.urdf")
+
+
+def test_a_robot_that_cannot_move(tmp_path: Path) -> None:
+    post = cs.Robot.from_urdf(write_urdf(tmp_path), root="fixed")
+    with one_sentence("no joint and a fixed root", "another root"):
+        cs.ContactSystem(post)
+
+
+def test_a_time_that_is_no_number() -> None:
+    with one_sentence("the time of the run is 'long'", "positive number"):
+        cs.load_scene("biped").simulate("long")  # type: ignore[arg-type]
+
+
 def test_an_unknown_robot_where_the_package_of_robots_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contactsim.common.schemas.is_installed", lambda package: False)
     with one_sentence("solo99", "brings some sixty more"):

@@ -112,6 +112,18 @@ def test_copies_of_runs_have_the_same_derivative(
     np.testing.assert_array_equal(cs.linearize(other).matrix(), cs.linearize(run).matrix())
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda lin: pickle.loads(pickle.dumps(lin))])
+@pytest.mark.parametrize("case", [biped_walks, ball])
+def test_copies_of_derivatives_are_the_same(
+    case: Callable[[], Case], copied: Callable[[cs.Linearization], cs.Linearization]
+) -> None:
+    system, start, duration = case()
+    lin = cs.linearize(cs.simulate(system, start, (0.0, duration)))
+    early = copied(lin)  # before anything was asked of it
+    np.testing.assert_array_equal(early.matrix(), lin.matrix())
+    np.testing.assert_array_equal(copied(lin).parameter("gravity"), lin.parameter("gravity"))
+
+
 @pytest.mark.parametrize("case", [ball, ball_on_hills, two_bodies, biped, solo12])
 def test_threads_on_one_system_run_alike(case: Callable[[], Case]) -> None:
     system, state, end = case()

@@ -394,3 +394,11 @@ def test_a_stored_drive_keeps_its_limits(tmp_path: Path) -> None:
     again = cs.Simulation.resume(cs.Trajectory.load(path))
     again.advance_to(0.2)
     assert abs(again.state.v[0] - 0.8) < 1e-6
+
+
+def test_a_robot_that_shows_nothing_is_drawn_by_what_collides() -> None:
+    brick = cs.Robot.from_urdf(robot_text(link("brick", shape=BOX)), root="free_flyer")
+    assert [type(item.geometry).__name__ for item in brick.visual_model.geometryObjects] == ["Box"]
+    missing = '<mesh filename="nowhere.stl"/>'
+    lost = cs.Robot.from_urdf(robot_text(link("b", shape=missing)), root="free_flyer", contacts=[cs.ContactPoint("b")])
+    assert lost.visual_model.ngeoms == 0  # a stick figure

@@ -143,3 +143,22 @@ def test_what_real_files_say_is_taken_without_a_word(before: str, after: str) ->
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cs.Robot.from_urdf(changed(before, after), root="free_flyer")
+
+
+COEFFICIENTS = '<contact><lateral_friction value="0.3"/><stiffness value="9"/></contact><inertial><origin xyz="0 0 0.1"'
+GAZEBO = '<gazebo reference="arm"><mu1>0.7</mu1></gazebo></robot>'
+
+
+def test_coefficients_of_contact_of_other_programs_are_told() -> None:
+    for text, words in (
+        (changed('<inertial><origin xyz="0 0 0.1"', COEFFICIENTS), "the lateral_friction of link 'arm' in the text of"),
+        (
+            changed("</robot>", GAZEBO),
+            "the mu1 of link 'arm' in the text of the URDF is not read.* give contact.friction",
+        ),
+    ):
+        with pytest.warns(UserWarning, match=words):
+            cs.Robot.from_urdf(text, root="free_flyer")
+        with warnings.catch_warnings():  # contacts by hand have their own
+            warnings.simplefilter("error")
+            cs.Robot.from_urdf(text, root="free_flyer", contacts=[cs.ContactPoint("arm")])

@@ -14,7 +14,7 @@ from ...common.arguments import PATH, custom
 from ...errors import InputError
 from ..loops import JointCoupling
 from .reading import FOOT, existing, root_joint
-from .urdf_checks import checked, number
+from .urdf_checks import checked, coefficients_left_out, number
 
 WORLD_LINK = re.compile(r"^(world|map|ground|universe)$", re.IGNORECASE)  # names of a first link that is the world
 ARM = 3  # moving joints in a row on the first link, from which on it looks like the foot of an arm
@@ -69,6 +69,10 @@ class Urdf:
     def why_fixed(self) -> str:
         """Why its first link seems to be meant to stand still; empty where nothing speaks for it."""
         return _why_fixed(ElementTree.fromstring(self.text))
+
+    def unread_coefficients(self) -> str:
+        """Which coefficients of contact it has that are not read; empty where it has none."""
+        return coefficients_left_out(ElementTree.fromstring(self.text), self.place)
 
 
 def urdf_of(source: Any) -> Urdf:

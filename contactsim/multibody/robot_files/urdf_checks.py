@@ -20,6 +20,7 @@ LIMITED = ("revolute", "prismatic")
 TURNS, DEGREES = 4.0 * pi, 720.0  # rad: limits of a hinge between these are rather degrees than its range
 ALIKE, ALIKE_ATTRIBUTES = 0.8, 0.6  # by difflib's measure: words of which one is the other misspelt
 NO_SHAPES = ("origin", "material")  # what files put beside a shape
+COEFFICIENTS = ("lateral_friction", "restitution", "mu1")  # of Bullet and Gazebo
 LISTED = 6  # names that a sentence lists one by one
 
 
@@ -268,6 +269,27 @@ def _remarks(robot: Element, place: str) -> Iterator[str]:
         )
     if flat := [name for name, shape in shapes if shape.tag in ("box", "cylinder") and _is_flat(shape)]:
         yield f"the {_listed(flat)} in {place} has a size of zero; give it one, or leave it out"
+
+
+def coefficients_left_out(robot: Element, place: str) -> str:
+    """A sentence on the coefficients of contact that other programs have written into a URDF; empty: there are none."""
+    found = [
+        f"{one.tag} of link '{link.get('name')}'"
+        for link in robot.findall("link")
+        for one in link.iterfind("contact/*")
+        if one.tag in COEFFICIENTS
+    ] + [
+        f"{one.tag} of link '{extra.get('reference')}'"
+        for extra in robot.findall("gazebo")
+        for one in extra
+        if one.tag in COEFFICIENTS
+    ]
+    if not found:
+        return ""
+    return (
+        f"the {_listed(found)} in {place} is not read, since URDF has no coefficients of contact; give contact.friction"
+        " and contact.restitution to the scene, or contacts as a list of ContactPoint"
+    )
 
 
 def _is_flat(shape: Element) -> bool:
