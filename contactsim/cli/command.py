@@ -221,7 +221,9 @@ def check(
 @app.command("new-plugin")
 def new_plugin(
     name: Annotated[str, typer.Argument(help="Name of the plugin and of its package, such as my_law.")],
-    kind: Annotated[str, typer.Option(help="compliant, rigid or model.")] = "compliant",
+    kind: Annotated[
+        str, typer.Option(help="A law, compliant or rigid; a model, a controller, or event: a derivative of events.")
+    ] = "compliant",
 ) -> int:
     """Write a package of your own with a plugin, its test and a README."""
     from . import scaffold

@@ -116,9 +116,11 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
         return f"{several} has too few numbers" if index.isdigit() else f"{path} is missing; give it"
     message = PLAIN.get(kind, message)
     if kind in ("extra_forbidden", "model_type"):
-        known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
-        table = f"give a table (of {known}), or mend the key"
-        return f"{path}: " + (f"unknown key (known here: {known})" if kind == "extra_forbidden" else table)
+        names = list(dict.fromkeys(name for inner in found for name in inner.model_fields))
+        known, close = ", ".join(names) or "none", get_close_matches(path.rpartition(".")[2], names, n=1)
+        if kind == "extra_forbidden":
+            return f"{path}: unknown key (known here: {known}){f', perhaps {close[0]}' if close else ''}"
+        return f"{path}: give a table (of {known}), or {f'write {close[0]}' if close else 'mend the key'}"
     message = message.removeprefix("Value error, ")
     if path and (what := wanted(item)):
         return f"{path}{_said(item['input'])}; give {what}"

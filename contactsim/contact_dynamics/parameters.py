@@ -13,6 +13,7 @@ gravity                            magnitude of gravity [m/s^2], whose direction
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -216,4 +217,6 @@ def _refuse(world: World, name: str) -> NoReturn:
     own = [f"controller.{p}" for p in (world.controller.parameters() if world.controller else {})]
     known += own[:LISTED] + ["..."] * (len(own) > LISTED)
     where = f" (NAME of a body: {', '.join(bodies)})" if bodies and name.startswith("body") else ""
-    raise InputError(f"no parameter '{name}'; there are {', '.join(known)}{where}")
+    close = get_close_matches(name, [one for entry in known for one in entry.split(" or ")] + own, n=1)
+    perhaps = f", perhaps {close[0]}" if close and "NAME" not in close[0] else ""
+    raise InputError(f"no parameter '{name}'{perhaps}; there are {', '.join(known)}{where}")

@@ -16,7 +16,13 @@ from contactsim.cli import command as cli
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "my_hunt_crossley.py"
 AUTHOR = 60  # lines of the author's own in the worked example
-KINDS = ("compliant", "rigid", "model")
+GROUPS = {
+    "compliant": "contact_laws",
+    "rigid": "contact_laws",
+    "model": "models",
+    "controller": "controllers",
+    "event": "event_derivatives",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +31,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GROUPS)
 def test_what_is_written(kind: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.execute(["new-plugin", "my-first_law", "--kind", kind]) == 0
     folder = here / "my-first_law"
@@ -33,9 +39,8 @@ def test_what_is_written(kind: str, here: Path, capsys: pytest.CaptureFixture[st
     module = "src/my_first_law/__init__.py"
     assert written == ["README.md", "pyproject.toml", module, "tests/test_my_first_law.py"]
     project = tomllib.loads((folder / "pyproject.toml").read_text())
-    group = "models" if kind == "model" else "contact_laws"
     entry = {"my-first_law": "my_first_law:MyFirstLaw"}
-    assert project["project"]["entry-points"] == {f"contactsim.{group}": entry}
+    assert project["project"]["entry-points"] == {f"contactsim.{GROUPS[kind]}": entry}
     source = (folder / module).read_text()
     assert "class MyFirstLaw(" in source and len(source.splitlines()) < 70
     assert not any(re.search(r"@\w+@", path.read_text()) for path in folder.rglob("*") if path.is_file())
@@ -57,7 +62,7 @@ def test_what_is_written(kind: str, here: Path, capsys: pytest.CaptureFixture[st
         (["contactsim"], "there is a Python package 'contactsim' already"),
         (["coulomb"], "has a plugin 'coulomb' already"),
         (["slip", "--kind", "model"], "contactsim.models has a plugin 'slip' already"),
-        (["my_law", "--kind", "sticky"], "the kind is 'sticky'; give compliant, rigid or model"),
+        (["my_law", "--kind", "sticky"], "the kind is 'sticky'; give compliant, rigid, model, controller or event"),
     ],
 )
 def test_names_that_are_refused(
@@ -101,7 +106,7 @@ def install(python: Path, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GROUPS)
 def test_the_scaffold_is_green_at_once(kind: str, fresh: Path, here: Path) -> None:
     name = f"my_{kind}"
     assert cli.execute(["new-plugin", name, "--kind", kind]) == 0

@@ -92,7 +92,7 @@ def test_it_is_frozen_and_says_what_it_is(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("hexapot", "no robot 'hexapot'; similar names are hexapod"),
+        ("hexapot", "no robot or model 'hexapot'; similar names are hexapod"),
         ("missing.toml", "there is no file missing.toml; check the path"),
         ("missing.urdf", "there is no file missing.urdf; check the path"),
         ("missing.rc", "there is no file missing.rc; check the path"),

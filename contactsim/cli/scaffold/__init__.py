@@ -8,13 +8,30 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from ...common import registry
 from ...errors import InputError
 
 TEMPLATES = Path(__file__).parent
-GROUPS = {"compliant": "contact_laws", "rigid": "contact_laws", "model": "models"}
-NOUNS = {"compliant": "compliant contact law", "rigid": "rigid contact law", "model": "model"}
+LAW_RUN = "hexapod --law {}"
+
+
+class Kind(NamedTuple):
+    """A kind of plugin: the group of its entry point, what it is called, and a run that uses it."""
+
+    group: str
+    noun: str
+    run: str
+
+
+KINDS = {
+    "compliant": Kind("contact_laws", "compliant contact law", LAW_RUN),
+    "rigid": Kind("contact_laws", "rigid contact law", LAW_RUN),
+    "model": Kind("models", "model", "{}"),
+    "controller": Kind("controllers", "controller", "hexapod --time 0.2 --set controller.kind={}"),
+    "event": Kind("event_derivatives", "derivative of events", "biped --time 1 --linearize"),
+}
 NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 LONGEST = 60  # letters of a name
 
@@ -24,15 +41,17 @@ def write(name: str, kind: str, where: Path) -> list[Path]:
 
     Args:
         name: of the plugin, of its distribution and, with underscores, of its module.
-        kind: "compliant", "rigid" or "model".
+        kind: one of KINDS.
         where: folder in which the package's own folder is made.
 
     Raises:
         InputError: the kind or the name cannot be used, or there is such a folder already.
     """
-    if kind not in GROUPS:
-        raise InputError(f"the kind is '{kind}'; give compliant, rigid or model")
-    _demand_usable(name, GROUPS[kind])
+    if kind not in KINDS:
+        *others, last = KINDS
+        raise InputError(f"the kind is '{kind}'; give {', '.join(others)} or {last}")
+    chosen = KINDS[kind]
+    _demand_usable(name, chosen.group)
     folder = where / name
     if folder.exists():
         raise InputError(f"{name} is there already and is not written over; choose another name, or remove it")
@@ -41,9 +60,9 @@ def write(name: str, kind: str, where: Path) -> list[Path]:
         "@name@": name,
         "@module@": module,
         "@Class@": "".join(part.capitalize() for part in module.split("_")),
-        "@group@": GROUPS[kind],
-        "@noun@": NOUNS[kind],
-        "@run@": f"contactsim run {name}" if kind == "model" else f"contactsim run hexapod --law {name}",
+        "@group@": chosen.group,
+        "@noun@": chosen.noun,
+        "@run@": f"contactsim run {chosen.run.format(name)}",
     }
     files = {
         "pyproject.toml": "pyproject.toml.txt",
