@@ -56,6 +56,14 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def with_values(thing: Any, values: Mapping[str, Any]) -> str:
+    """A thing by its class and what can be set in it: "Slope(angle=0.05)"."""
+    words = [
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={brief(value)}" for name, value in values.items()
+    ]
+    return f"{type(thing).__name__}({several(words)})"
+
+
 def several(words: Sequence[str]) -> str:
     """The first of some words, and how many more there are."""
     more = len(words) - FEW

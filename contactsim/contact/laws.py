@@ -11,6 +11,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.lazy import Elsewhere, lazy
+from ..common.representation import with_values
 
 if TYPE_CHECKING:
     from .impact import ImpactSolution
@@ -43,6 +44,9 @@ class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantL
         self._given = parameters
         if parameters or not isinstance(getattr_static(type(self), "Parameters"), Elsewhere):
             self.parameters  # noqa: B018 - so that mistakes are told here
+
+    def __repr__(self) -> str:
+        return with_values(self, self.parameters.model_dump())
 
     def _validated(self) -> Any:
         from ..common.schemas import validated

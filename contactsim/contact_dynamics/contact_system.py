@@ -71,9 +71,8 @@ class Facade(Variants):
         self._shown = frozenset(vars(self)) - before
 
     def __repr__(self) -> str:
-        parts = [f"robot={self.robot!r}", f"law={type(self.law).__name__}", f"terrain={type(self.terrain).__name__}"]
-        driven = [] if self.controller is None else [f"controller={self.controller!r}"]
-        return f"{type(self).__name__}({', '.join(parts + driven)})"
+        driven = "" if self.controller is None else f", controller={self.controller!r}"
+        return f"{type(self).__name__}({self.robot!r}, {self.terrain!r}, {self.law!r}{driven})"
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self).get("_shown", ()):

@@ -10,6 +10,7 @@ import numpy as np
 from ..analysis.matrices import symmetric
 from ..common.arguments import NUMBERS, shown
 from ..common.arrays import Array
+from ..common.representation import counted
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 
@@ -66,6 +67,11 @@ class QuadraticCost(Cost):
         self.inputs = np.zeros(len(self.R)) if inputs is None else np.array(inputs, dtype=float)
         if self.inputs.shape != (len(self.R),):
             raise InputError(f"the inputs of the cost have shape {self.inputs.shape}; R needs ({len(self.R)},)")
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(weights of {len(self.Q)} numbers of the state and {counted(len(self.R), 'input')})"
+        )
 
     def stage(self, system: Any, t: float, dt: float, x: Array, u: Array) -> Expansion:
         """dt (dx' Q dx + du' R du) / 2."""

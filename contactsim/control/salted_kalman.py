@@ -16,7 +16,7 @@ from ..analysis.linearized_arcs import LinearizedArc, along, linearized_arcs
 from ..analysis.matrices import Weight, symmetric, weight
 from ..common.arguments import ANY_NUMBERS, POSITIVE, REAL, arguments, function, one_of, optional
 from ..common.arrays import Array
-from ..common.representation import Brief
+from ..common.representation import Brief, brief
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
@@ -113,6 +113,10 @@ class SaltedKalman:
         self._P = self._within(symmetric("P", P, self._space.dim))
 
     # --- what it knows ----------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        mode = brief(self._system.named_modes(self.mode))
+        return f"{type(self).__name__}({type(self._system).__name__}, t = {self.t:.9g} s, {mode})"
 
     @property
     def state(self) -> Any:

@@ -27,6 +27,7 @@ from ..common.arguments import (
     optional,
 )
 from ..common.arrays import Array
+from ..common.representation import with_values
 from ..common.schemas import validated
 from ..errors import CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
@@ -208,6 +209,9 @@ class Model(HybridSystem):
         self.parameters: Any = validated(self.Parameters, parameters, f"parameters of {type(self).__name__}")
 
     # --- what a model says ------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return with_values(self, self.parameters.model_dump())
 
     @abstractmethod
     def field(self, t: float, x: Array, chart: Hashable) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common.arguments import COUNT, FLAG, NAME, POSITIVE, REAL, arguments, either, function, one_of, optional, tuples
 from ..common.arrays import Array
-from ..common.representation import several
+from ..common.representation import counted, several, span
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .course import AT_ONCE as STEPS_AT_ONCE
@@ -167,6 +167,10 @@ class Simulation:
         self._left: Array | None = None  # what a user's function applied where the run paused
 
     # --- what a user reads ------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        where, events = span(self.t0, self.t), counted(len(self._events), "event")
+        return f"{type(self).__name__}({type(self.system).__name__}, {where}, {events}, {self.status.name})"
 
     @property
     def state(self) -> Any:

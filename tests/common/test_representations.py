@@ -31,11 +31,25 @@ def test_so_are_its_parts() -> None:
     assert repr(robot) == "Robot('ball', nq 7, nv 6, 1 contact, 1 kg)"
     system = cs.ContactSystem(robot, law="hunt-crossley", controller=lambda t, q, v: 0.0 * v)
     text = repr(system)
-    assert text.startswith(f"ContactSystem(robot={robot!r}, law=HuntCrossley, terrain=Flat, controller=")
-    assert len(text) < 200 and "0x" not in text
+    law = "HuntCrossley(stiffness=1e+06, exponent=1.5, damping=0.5, slip_speed=0.001)"
+    assert text.startswith(f"ContactSystem({robot!r}, Flat(height=0), {law}, controller=test_so_are")
+    assert len(text) < 250 and "0x" not in text
     gap = cs.Gap(lambda t, q: q[0], lambda t, q: np.ones(1), name="ball")
     ball = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: np.array([-9.81]), [gap])
     assert repr(ball) == "Mechanism(1 coordinate, 1 contact)"
+    assert repr(cs.load_model("slip", body_mass=60.0)).startswith("Slip(body_mass=60, ")
+
+
+def test_what_runs_and_what_estimates_says_where_it_is() -> None:
+    system, state = cs.ContactSystem(point_mass(), gravity=(0.0, 0.0, -10.0)), cs.State([0, 0, 0.05], [0, 0, 0.0])
+    simulation = cs.Simulation(system, state)
+    simulation.advance(0.2)
+    assert repr(simulation) == "Simulation(ContactSystem, 0 to 0.2 s, 1 event, FINISHED)"
+    filt = cs.SaltedKalman(system, state, 1e-4 * np.eye(6))
+    filt.predict(0.05)
+    assert repr(filt) == "SaltedKalman(ContactSystem, t = 0.05 s, {'point': Mode.OPEN})"
+    cost = cs.QuadraticCost(np.eye(2), np.eye(1), np.eye(2), goal=cs.State([1.0], [0.0]))
+    assert repr(cost) == "QuadraticCost(weights of 2 numbers of the state and 1 input)"
 
 
 def test_so_is_its_derivative(run: cs.Trajectory) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...common.arguments import REAL, arguments, number, numbers, tuples
 from ...common.arrays import Array
+from ...common.representation import with_values
 from ...errors import InputError
 from ...hybrid.differences import derivative
 from ..zero import ABYSS, DOWN, MOTION
@@ -110,6 +111,9 @@ class Terrain(ABC):
     moving: bool = True
     oscillates: bool = False
     smooth: bool = True
+
+    def __repr__(self) -> str:
+        return with_values(self, self.parameters())
 
     @abstractmethod
     def plane(self) -> tuple[Array, Array] | None:
