@@ -266,7 +266,7 @@ class ContactSystem(Facade):
         if getattr(robot, "nv", None) == 0:
             raise InputError(
                 f"the robot '{robot.name}' has no joint and a fixed root, so nothing of it can move; give it another"
-                " root, or merge it with what moves"
+                " root (in MJCF a <freejoint/>), or merge it with what moves"
             )
         closures = (*getattr(robot, "loops", ()), *checked(loops))
         chosen = as_law(law)

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import viz_fakes as fakes
-from contactsim_viz import motion, scene
+from contactsim_viz import motion, scene, viewer
 
 import contactsim as cs
 
@@ -65,3 +65,36 @@ def test_a_robot_is_in_the_picture_as_a_whole(name: str, sight: Any) -> None:
     places = np.concatenate([seen(corners(robot, j), t, built) for j, t in zip(sampled.joints, target, strict=True)])
     assert np.abs(places).max() < 1.0
     assert np.abs(places).max() > 0.5  # and not far away
+
+
+@pytest.mark.parametrize(("peak", "share"), [(1.0, 1.0), (5.0, 0.1), (20.0, 0.05)])
+def test_arrows_of_landings_stay_about_the_robot(peak: float, share: float) -> None:
+    """Forces of ten newtons, of which a share is `peak` times as large while a robot lands."""
+    robot = cs.load_robot("hexapod")
+    landing = 2.0 * share
+    force = {"lf": lambda t: np.array([0.0, 0.0, 10.0 * (peak if t < landing else 1.0)])}
+    run = fakes.Trajectory(
+        fakes.System(robot),
+        lambda t: np.array(robot.nominal),
+        lambda t: {"lf": cs.Mode.STICK},
+        lambda t: {name: one(t) for name, one in force.items()},
+        t=np.array([0.0, 2.0]),
+    )
+    sampled = motion.sample(run, 0.01)
+    built = scene.build(run, sampled)
+    size = scene.measure(robot, run.system.terrain, sampled).size
+    longest = 10.0 * peak / built.force_scale / size
+    assert longest < 0.6 * np.sqrt(2.5), longest  # the scale is the nearest round number
+    if peak == 1.0:
+        assert longest > 0.25 / np.sqrt(2.5)
+
+
+def test_a_page_is_titled_as_the_robot_is_called() -> None:
+    run = cs.simulate(*named("parcel"), (0.0, 0.05))
+    assert viewer._scene(run, viewer._PageOptions())[1] == "parcel"
+
+
+def named(name: str) -> tuple[cs.ContactSystem, cs.State]:
+    """A box under a name that its model does not have."""
+    box = cs.Robot.box(1.0, (0.1, 0.1, 0.1))._with(name=name)
+    return cs.ContactSystem(box), cs.State([0, 0, 0.2, 0, 0, 0, 1.0], np.zeros(6))

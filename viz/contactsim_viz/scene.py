@@ -207,11 +207,11 @@ def _corners(boxes: Sequence[tuple[int, Array]], motion: SampledPoses, k: int) -
 
 
 def _force_scale(motion: SampledPoses, size: float) -> float:
-    """Newton per metre of arrow, a round number, such that a typical force is a quarter of the robot long."""
+    """Newton per metre of arrow, a round number: a typical force is a quarter of the robot long, few are above 0.6."""
     strength = np.linalg.norm(motion.forces, axis=2)
     active = strength[strength > 1e-9]
-    typical = float(np.percentile(active, 80)) if active.size else 1.0
-    return round_number(typical / (0.25 * size))
+    typical, large = np.percentile(active, (80, 98)) if active.size else (1.0, 1.0)
+    return round_number(float(max(typical / (0.25 * size), large / (0.6 * size))))
 
 
 # --- robot ----------------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def _scene(traj: TrajectoryLike, chosen: _PageOptions) -> tuple[Scene, str]:
     robot = getattr(traj.system, "robot", None)
     model = getattr(robot, "model", None)
     if model is not None:
-        return _robot_scene(traj, chosen), model.name or "robot"
+        return _robot_scene(traj, chosen), getattr(robot, "name", "") or model.name or "robot"
     if hasattr(traj.system, "drawing"):
         if chosen.spreads:
             raise InputError("spreads are shown around a Robot only; leave 'spreads' empty, or plot them")
