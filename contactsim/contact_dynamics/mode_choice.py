@@ -16,7 +16,7 @@ from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.solvers.pivot import solve_modes, violations
 from ..contact.stick_slip_choice import slips_without_motion
 from ..contact.zero import rounding
-from ..errors import NoAdmissibleModeError
+from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import ContactEvent, ContactTerms, closed_terms, contact_problem
 from .rigid_arc import closed_forces
 from .rigid_guards import OF_FORCES
@@ -83,7 +83,7 @@ class ModeChoice:
         if "force" in kinds.values():
             asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before, zero))
         try:
-            solution = self._law.select(asked)
+            solution = self._selected(asked, t)
             if "cone" in kinds.values():
                 leaving = [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
                 solution = self._leading_on(asked, solution, leaving)
@@ -99,6 +99,17 @@ class ModeChoice:
         after = mode.changed(states, redundant=not solution.unique, latched=world.latched)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
         return Choice(after, residuals, self._notes(problem, solution, staying) if told else ())
+
+    def _selected(self, asked: ContactProblem, t: float) -> ContactSolution:
+        """What the law chooses, where it is a choice."""
+        solution = self._law.select(asked)
+        if isinstance(solution, ContactSolution):
+            return solution
+        raise CallbackError(
+            f"the contact law {type(self._law).__name__!r} returns {type(solution).__name__} from select() at"
+            f" t = {t:.6g} s; return a ContactSolution, such as solve() of contactsim.contact.stick_slip_choice makes",
+            t=t,
+        )
 
     def _notes(self, problem: ContactProblem, solution: ContactSolution, staying: tuple[int, ...]) -> tuple[str, ...]:
         """Sentences on forces that are not unique, and on a choice between two motions."""

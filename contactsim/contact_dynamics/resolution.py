@@ -10,12 +10,13 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.lazy import lazy
-from ..common.user_calls import UserCall
+from ..common.user_calls import UserCall, answer
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
-from ..errors import NoAdmissibleModeError
+from ..contact.problem import ContactProblem
+from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import (
     ContactEvent,
     ContactTerms,
@@ -216,8 +217,20 @@ class Resolution:
         except Exception:
             with UserCall("the contact law", type(self._law).__name__, event.t):
                 raise
+        self._demand(solution, problem, event.t)
         change = solve_mass(terms.mass, rows.T @ solution.impulses)
         return self._impact_of(touching, solution, touch), change + self._missing(solution, terms.mass, rows, change)
+
+    def _demand(self, solution: ImpactSolution, problem: ContactProblem, t: float) -> None:
+        """Raise CallbackError where a law of the user's answers an impact with something else than finite impulses."""
+        kind, name = "the contact law", type(self._law).__name__
+        if not isinstance(solution, ImpactSolution):
+            raise CallbackError(
+                f"{kind} {name!r} returns {type(solution).__name__} from impact() at t = {t:.6g} s; return an"
+                " ImpactSolution, such as newton() of contactsim.contact.impact makes",
+                t=t,
+            )
+        answer(kind, name, "impulses", solution.impulses, problem.free.shape, t, problem.free)
 
     @staticmethod
     def _missing(solution: ImpactSolution, mass: Array, rows: Array, change: Array) -> Array:

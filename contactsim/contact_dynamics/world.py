@@ -16,7 +16,7 @@ from ..common.telling import tell
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Latched, SystemMode
-from ..errors import InputError
+from ..errors import CallbackError, InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
@@ -343,8 +343,10 @@ class World(Driven):
             return self.own_friction
         kinetic, static = self.own_friction
         if not self.mechanism.hosts:
-            return self.law.friction(kinetic, static)
-        own = self.law.friction(kinetic[: self.count], static[: self.count])  # of moments, `moments` has said it
+            return _coefficients_by(self.law, kinetic, static)
+        own = _coefficients_by(
+            self.law, kinetic[: self.count], static[: self.count]
+        )  # of moments, `moments` has said it
         kinetic, static = (
             np.concatenate([one, two[self.count :]]) for one, two in zip(own, (kinetic, static), strict=True)
         )
@@ -511,6 +513,27 @@ class World(Driven):
         if other.closed_loops is not None:
             other.closed_loops.keep_rank_of(self.mechanism)
         return other
+
+
+def _coefficients_by(law: RigidLaw, kinetic: Array, static: Array) -> tuple[Array, Array]:
+    """Kinetic and static coefficients (n,) that hold under a law, checked.
+
+    Raises:
+        CallbackError: it fails, or answers with something else than coefficients.
+    """
+    kind, name = "the contact law", type(law).__name__
+    with UserCall(kind, name, 0.0):
+        given = law.friction(kinetic, static)
+    pair = tuple(given) if isinstance(given, tuple | list | np.ndarray) else ()
+    if len(pair) == 2:
+        kinetic, static = (answer(kind, name, "friction", one, kinetic.shape, 0.0, kinetic) for one in pair)
+    if len(pair) != 2 or min(kinetic.min(initial=0.0), static.min(initial=0.0)) < 0.0:
+        raise CallbackError(
+            f"{kind} {name!r} returns no coefficients from friction(); return two arrays {kinetic.shape} of numbers"
+            " from zero up, kinetic and static",
+            t=0.0,
+        )
+    return kinetic, static
 
 
 def _fitting(world: World, bound: ContactMechanism) -> dict[str, Any]:

@@ -29,7 +29,8 @@ from ..common.arguments import (
 from ..common.arrays import Array
 from ..common.representation import with_values
 from ..common.schemas import validated
-from ..errors import CheckError, InputError, PluginError
+from ..common.user_calls import UserCall, answer
+from ..errors import CallbackError, CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean
@@ -137,12 +138,32 @@ class Chart(Flow):
 
     def field(self, t: float, x: Array) -> Array:
         """Rate of the state; that of the bookkeeping states behind those the model gives is zero."""
-        rate = np.asarray(self.model.field(t, x, self.chart), dtype=float)
-        return rate if len(rate) == len(x) else self._with_bookkeeping(rate, x)
+        try:
+            rate = np.asarray(self.model.field(t, x, self.chart), dtype=float)
+        except Exception:
+            with UserCall("the field of", type(self.model).__name__, t):
+                raise
+        if rate.shape == x.shape:
+            return rate
+        rate = self._with_bookkeeping(rate, x) if rate.ndim == 1 else rate
+        return answer("the field of", type(self.model).__name__, "a rate", rate, x.shape, t, x)
 
     def guards(self, t: float, x: Array) -> Array:
         """Distance of each boundary function from its target, positive inside the chart."""
-        return np.array([boundary.guard(t, x) for boundary in self.boundaries])
+        values = []
+        for boundary in self.boundaries:
+            try:
+                values.append(float(boundary.guard(t, x)))
+            except Exception:
+                with UserCall(f"the boundary '{boundary.name}' of", type(self.model).__name__, t):
+                    raise
+            if values[-1] != values[-1] and np.isfinite(x).all():
+                raise CallbackError(
+                    f"the boundary '{boundary.name}' of {type(self.model).__name__!r} is nan at t = {t:.6g} s; return a"
+                    " number, or infinity where it cannot be met",
+                    t=t,
+                )
+        return np.array(values)
 
     def next_time(self, t: float) -> float:
         """First instant after `t` at which the model's clock ends the chart."""
@@ -265,7 +286,18 @@ class Model(HybridSystem):
         """Transition by `reset`; where nothing fired (a parameter was set in a run) the chart stays."""
         if not fired:
             return Transition(x, mode, {"parameters": ("before", "after")})
-        transition = self.reset(t, x, mode, fired)
+        try:
+            transition = self.reset(t, x, mode, fired)
+        except Exception:
+            with UserCall("the reset of", type(self).__name__, t):
+                raise
+        if not isinstance(transition, Transition):
+            raise CallbackError(
+                f"the reset of {type(self).__name__!r} returns {type(transition).__name__} at t = {t:.6g} s; return a"
+                " Transition(x, chart)",
+                t=t,
+            )
+        answer("the reset of", type(self).__name__, "a state", transition.x, np.shape(transition.x), t, x)
         if transition.changes is NOTHING:
             return replace(transition, changes={"chart": (mode, transition.mode)})
         return transition

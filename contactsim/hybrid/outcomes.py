@@ -55,7 +55,7 @@ def why_no_step(flow: Flow, space: Manifold, t: float, x: Array) -> str:
     begin = f"no step meets the tolerance at t = {t:.12g} s"
     here = _look(flow, t, x)
     if here is None:
-        return f"{begin}: the field is not finite there"
+        return f"{begin}: the field is not finite there; let it be so, or start elsewhere"
     shortest = 16.0 * float(np.spacing(abs(t)))
     ahead = [(h, _look(flow, t + h, space.integrate(x, h * here[0]))) for h in LOOKS if h >= shortest]
     seen = [(h, look) for h, look in ahead if look is not None]

@@ -26,7 +26,7 @@ from .outcomes import Status, why_no_step
 from .segments import Segment, Steps, segments_of
 from .stepper import Stepper
 from .stiff_arcs import STIFF_FROM, stiff_note
-from .system import CLOCK, Dynamics, HybridSystem, completed
+from .system import CLOCK, Dynamics, HybridSystem, Transition, completed
 from .tolerances import TOLERANCES, Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
 from .zero import NO_TIME
@@ -641,6 +641,9 @@ class Simulation:
         self.system, self.t, self._x = system, t, x
         self.t0 = t
         start = system.start(t, x) if mode is None else system.restart(t, x, mode)
+        if not isinstance(start, Transition):
+            kind = type(getattr(system, "core", system)).__name__
+            raise InputError(f"start() of {kind} returns {type(start).__name__}; return a Transition(x, mode)")
         self._mode = start.mode
         if start.changes:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,11 +13,13 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
+from contactsim.common import registry
 from contactsim.common.user_calls import answer
 from contactsim.contact.laws import CompliantPoint
 from contactsim.multibody.terrain.surface import Surface
 
 Array = np.ndarray
+Coulomb: Any = registry.load("contact_laws", "coulomb")
 LATE = 0.1  # s, when the functions begin to fail
 END = 0.3  # s
 Fault = Callable[[Any], Any]
@@ -271,3 +274,96 @@ def test_a_law_that_returns_no_pair_is_told_what_to_return() -> None:
     assert run.status is cs.Status.FAILED
     assert "returns no pair from force() at t = " in run.message
     assert "return two arrays, the force and the rate of the memory" in run.message
+
+
+# --- models and rigid laws --------------------------------------------------------------------------------------------
+class Bouncing(cs.Model):
+    """A ball, of which one part is replaced by another."""
+
+    class State(cs.ModelState):
+        height: float = 1.0
+        speed: float = 0.0
+
+    def field(self, t: float, x: Array, chart: Any) -> Any:
+        return np.array([x[1], -9.81])
+
+    def boundaries(self, chart: Any) -> Any:
+        return (cs.Boundary("ground", self.height),)
+
+    def height(self, t: float, x: Array) -> Any:
+        return x[0]
+
+    def reset(self, t: float, x: Array, chart: Any, fired: Any) -> Any:
+        return cs.Transition(np.array([0.0, -0.5 * x[1]]), "air")
+
+    def start(self, t: float, x: Array) -> Any:
+        return cs.Transition(x, "air")
+
+
+@pytest.mark.parametrize(
+    ("part", "answer", "words"),
+    [
+        (
+            "field",
+            raised,
+            r"the field of 'Broken' fails at t = 0 s with ZeroDivisionError.*\(in raised, line .*mend",
+        ),
+        (
+            "field",
+            lambda given: np.zeros(3),
+            r"the field of 'Broken' returns a rate of shape \(3,\) at t = 0 s;",
+        ),
+        ("field", lambda given: None, r"the field of 'Broken' returns a rate of shape \(\)"),
+        ("height", raised, "the boundary 'ground' of 'Broken' fails at t = 0 s with ZeroDivisionError"),
+        ("height", lambda given: np.nan, "the boundary 'ground' of 'Broken' is nan at t = 0 s; return a number"),
+        ("reset", raised, "the reset of 'Broken' fails at t = 0.451524 s with ZeroDivisionError"),
+        ("reset", lambda given: None, "the reset of 'Broken' returns NoneType at t = 0.451524 s; return a Transition"),
+        (
+            "reset",
+            lambda given: cs.Transition(given * np.nan, "air"),
+            "the reset of 'Broken' returns a state with nan at index 0, at t = 0.451524 s; return finite numbers",
+        ),
+        ("start", lambda given: None, r"start\(\) of Broken returns NoneType; return a Transition"),
+    ],
+)
+def test_a_part_of_a_model_that_fails_is_named(part: str, answer: Fault, words: str) -> None:
+    own = {part: lambda self, t, x, *further: answer(x)}
+    broken = type("Broken", (Bouncing,), own)()
+    if part == "reset":  # what was computed before it is kept
+        run = cs.simulate(broken, np.array([1.0, 0.0]), (0.0, 0.6))
+        assert run.status is cs.Status.FAILED and run.t[-1] > 0.4
+        assert re.search(words, run.message), run.message
+    else:
+        with pytest.raises((cs.CallbackError, cs.InputError), match=words):
+            cs.simulate(broken, np.array([1.0, 0.0]), (0.0, 0.6))
+
+
+def far(problem: Any) -> Any:
+    return replace(problem, free=problem.free * np.nan)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "words"),
+    [
+        ("impact", lambda law, *given: None, "returns NoneType from impact.* return an ImpactSolution"),
+        (
+            "impact",
+            lambda law, problem, e: Coulomb.impact(law, far(problem), e),
+            "returns impulses with nan at index 0",
+        ),
+        ("select", lambda law, *given: None, "returns NoneType from select.* return a ContactSolution"),
+        ("friction", lambda law, kinetic, static: kinetic, r"no coefficients from friction\(\); return two arrays"),
+        ("friction", lambda law, kinetic, static: (-kinetic, static), "return two arrays .* from zero up"),
+        ("friction", lambda law, kinetic, static: (kinetic[:0], static), r"friction of shape \(0,\).*return \(1,\)"),
+    ],
+)
+def test_a_rigid_law_that_answers_in_another_way_is_named(method: str, answer: Any, words: str) -> None:
+    law = type("Broken", (Coulomb,), {method: lambda self, *given: answer(self, *given)})()
+    try:
+        system = cs.ContactSystem(point_mass(), law=law)
+        run = cs.simulate(system, cs.State([0, 0, 0.01], [0, 0, 0.0]), (0.0, 0.2))
+        said = run.message
+        assert run.status is cs.Status.FAILED
+    except cs.CallbackError as error:
+        said = str(error)
+    assert re.search(f"the contact law 'Broken' .*{words}", said), said
