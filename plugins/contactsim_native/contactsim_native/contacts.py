@@ -52,6 +52,7 @@ RULES = _native.PivotRules(
     still=zero.STILL,
     barely=zero.BARELY,
     inside=zero.INSIDE,
+    on_circle=slip_directions.ON_CIRCLE,
     clear=zero.CLEAR,
     hangs=zero.HANGS,
     blown_up=even_sharing.BLOWN_UP,

@@ -48,12 +48,12 @@ void bind_rules(nb::module_& m) {
 
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
-                      double, double, double, double, double, double, double, int, int, int, int, int,
-                      std::vector<int>, ForceRules>(),
+                      double, double, double, double, double, double, double, double, int, int, int, int,
+                      int, std::vector<int>, ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
              nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
-             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("clear"), nb::arg("hangs"),
+             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("on_circle"), nb::arg("clear"), nb::arg("hangs"),
              nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("followed"),
              nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
 }
