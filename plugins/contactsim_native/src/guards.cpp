@@ -110,9 +110,9 @@ bool GuardRoom::knows(double t, const double* x) const {
 bool GuardRoom::knows(const Arc& arc, const References& references, double t, const double* x) const {
     if (!knows(t, x)) return false;
     for (std::size_t i = 0; i < arc.mode.closed.size(); ++i) {
-        const bool free = slips_freely(arc.mode.closed[i]);
-        const double* direction = free ? scratch.slip[i].data() : &directions_[2 * i];
-        if (!std::equal(direction, direction + 2, references.direction + 2 * i)) return false;
+        const double* asked = references.direction + 2 * i;
+        const bool found = slips_freely(arc.mode.closed[i]) && std::equal(asked, asked + 2, scratch.slip[i].data());
+        if (!found && !std::equal(asked, asked + 2, &directions_[2 * i])) return false;
     }
     return true;
 }
