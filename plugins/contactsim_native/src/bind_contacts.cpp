@@ -55,9 +55,9 @@ void bind_rules(nb::module_& m) {
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
              nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
-             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("on_circle"), nb::arg("clear"), nb::arg("hangs"),
-             nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("followed"),
-             nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
+             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("on_circle"), nb::arg("clear"),
+             nb::arg("hangs"), nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"),
+             nb::arg("followed"), nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
 }
 
 Chosen chosen_of(const Choice& modes, const Out& directions, const Choice& directed) {

@@ -75,9 +75,9 @@ class Modes {
         return move_inside() && (turning_.empty() || agree());
     }
 
-    // The same of one contact in space alone that Newton's method found no direction for: all those across which it does
-    // not move are known, and one of them is the slip that it has, or each clearly breaks the law. Unknown where that is
-    // a matter of rounding.
+    // Of one contact in space alone that Newton's method found no direction for: all those across which it does not
+    // move are known, and one of them is the slip that it has, or each clearly breaks the law. Unknown where that is a
+    // matter of rounding.
     Verdict turn_alone() {
         std::vector<double> angles;
         if (turning_.size() != 1 || !angles_without_aside(angles)) return Verdict::unknown;
