@@ -13,7 +13,7 @@ from contactsim.contact.problem import ContactProblem, ContactSolution
 from contactsim.contact.redundant_forces import least_margin
 from contactsim.contact.solvers.contract import Start
 from contactsim.contact.solvers.gauss_seidel import swept
-from contactsim.contact.solvers.pivot import GivenModes, Pivot
+from contactsim.contact.solvers.pivot import GivenModes, Pivot, solve_modes, violations
 from contactsim.contact.stick_slip_choice import slips_without_motion, solve
 from contactsim.errors import NoAdmissibleModeError
 
@@ -76,6 +76,26 @@ def test_pivoting_is_that_of_python() -> None:
         found.verify()
     assert compared > 250
     assert none > 5
+
+
+def test_where_one_contact_begins_to_slip_modes_are_judged_as_in_python() -> None:
+    """Newton's method finds no direction in most of those that are broken: all directions are looked at then."""
+    rng, solver, told = np.random.default_rng(7), contacts.NativeSolver(), {True: 0, False: 0, None: 0}
+    for _ in range(600):
+        problem = drawn(rng)
+        begins = [i for i, dim in enumerate(problem.dims) if dim == 3 and problem.sliding[i] is None]
+        if not begins:
+            continue
+        modes = [
+            Mode.OPEN if rng.random() < 0.5 else Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding
+        ]
+        modes[begins[0]] = Mode.SLIP
+        found = solver.is_admissible(plain(problem), tuple(modes))
+        told[found] += 1
+        assert found is None or found == (not violations(solve_modes(problem, tuple(modes))))
+    assert told[True] > 20
+    assert told[False] > 300
+    assert told[None] < 0.02 * sum(told.values())
 
 
 def test_sweeps_are_those_of_python() -> None:

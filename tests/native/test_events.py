@@ -8,6 +8,7 @@ import pinocchio as pin
 import pytest
 from contactsim_plugins.laws.coulomb import Coulomb
 from contactsim_plugins.laws.poisson import Energetic, Poisson
+from landings import landing as tilted_landing
 from random_scenes import scene
 
 import contactsim as cs
@@ -15,6 +16,8 @@ from contactsim.contact.modes import ContactState, SystemMode
 from contactsim.contact_dynamics import resolution
 from contactsim.contact_dynamics.compiled_resolution import CompiledResolution
 from contactsim.contact_dynamics.contact_rows import ContactEvent, PostEvent
+
+from .compared_events import compared
 
 pytest.importorskip("contactsim_native._native")
 
@@ -162,6 +165,15 @@ def test_events_are_those_of_python(name: str, monkeypatch: pytest.MonkeyPatch) 
     if name == "landing, bouncing":
         assert both.bouncing
     assert bool(both.expansions) is ("law" in name)
+
+
+@pytest.mark.parametrize(("name", "seed"), [("solo12", 2), ("a1", 1)])
+def test_slips_that_begin_beside_others_are_answered(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the others may leave as well takes all directions in which the one may slip: see `painleve`."""
+    counts = compared(monkeypatch)
+    run = tilted_landing(name, seed).run()
+    assert any(name[0] == "cone" for event in run.all_events for name in event.fired if isinstance(name, tuple))
+    assert counts.answered == counts.asked
 
 
 def test_laws_that_it_does_not_know_are_pythons() -> None:

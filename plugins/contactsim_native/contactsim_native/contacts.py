@@ -52,6 +52,7 @@ RULES = _native.PivotRules(
     still=zero.STILL,
     barely=zero.BARELY,
     inside=zero.INSIDE,
+    on_circle=slip_directions.ON_CIRCLE,
     clear=zero.CLEAR,
     hangs=zero.HANGS,
     blown_up=even_sharing.BLOWN_UP,
@@ -108,6 +109,13 @@ class NativeSolver(CompiledSolver):
         widths, known = problem.widths, directed.tolist()
         slips = tuple([ways[i, : widths[i]].copy() if known[i] else None for i in range(count)])
         return Pivoted(tuple([MODES[k] for k in chosen.tolist()]), forces, slips, ending == SOLVED)
+
+    def is_admissible(self, problem: PlainProblem, modes: tuple[Mode, ...]) -> bool | None:
+        """Whether modes are admissible, wherever contacts begin to slip in them; None where it is not told."""
+        own, _kept = _made(problem)
+        chosen = np.array([NUMBERS[mode] for mode in modes], dtype=np.intc)
+        found: bool | None = _native.in_modes(own, RULES, chosen, *_directions((None,) * len(modes), len(modes)))
+        return found
 
     def swept(self, problem: PlainProblem, rounds: int, forces: Array) -> Array:
         """Forces (m,) after `rounds` sweeps from `forces`."""

@@ -1,4 +1,6 @@
 // What Python sees of contact problems.
+#include <nanobind/stl/optional.h>
+
 #include "bindings.hpp"
 #include "contact_problem.hpp"
 
@@ -48,14 +50,37 @@ void bind_rules(nb::module_& m) {
 
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
-                      double, double, double, double, double, double, double, int, int, int, int, int,
-                      std::vector<int>, ForceRules>(),
+                      double, double, double, double, double, double, double, double, int, int, int, int,
+                      int, std::vector<int>, ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
              nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
-             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("clear"), nb::arg("hangs"),
-             nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("followed"),
-             nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
+             nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("on_circle"), nb::arg("clear"),
+             nb::arg("hangs"), nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"),
+             nb::arg("followed"), nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
+}
+
+Chosen chosen_of(const Choice& modes, const Out& directions, const Choice& directed) {
+    Chosen chosen;
+    for (std::size_t i = 0; i < modes.shape(0); ++i) {
+        chosen.modes.push_back(static_cast<Touch>(modes(i))), chosen.directed.push_back(directed(i) != 0);
+        chosen.directions.push_back({directions.data()[2 * i], directions.data()[2 * i + 1]});
+    }
+    return chosen;
+}
+
+void bind_in_modes(nb::module_& m) {
+    m.def(
+        "in_modes",
+        [](const ContactProblem& problem, const PivotRules& rules, Choice modes, Out directions, Choice directed) {
+            const std::size_t count = problem.count;
+            demand(modes.shape(0) == count && directed.shape(0) == count && directions.size() == 2 * count,
+                   "modes, directions (count, 2), and whether they are known");
+            Chosen chosen = chosen_of(modes, directions, directed);
+            const Verdict verdict = in_modes(problem, rules, chosen, true);
+            return verdict == Verdict::unknown ? std::optional<bool>() : verdict == Verdict::admissible;
+        },
+        "Whether modes are admissible, wherever contacts begin to slip in them; None where this does not tell.");
 }
 
 void bind_pivot(nb::module_& m) {
@@ -67,11 +92,7 @@ void bind_pivot(nb::module_& m) {
             demand(modes.shape(0) == count && directed.shape(0) == count && directions.size() == 2 * count &&
                        forces.size() == std::size_t(problem.rows),
                    "modes, directions (count, 2), whether they are known, and forces (rows,)");
-            Chosen chosen;
-            for (std::size_t i = 0; i < count; ++i) {
-                chosen.modes.push_back(static_cast<Touch>(modes(i))), chosen.directed.push_back(directed(i) != 0);
-                chosen.directions.push_back({directions.data()[2 * i], directions.data()[2 * i + 1]});
-            }
+            Chosen chosen = chosen_of(modes, directions, directed);
             Pivoted found;
             {
                 nb::gil_scoped_release released;
@@ -115,6 +136,7 @@ void bind_contacts(nb::module_& m) {
                             Row slack, Numbers slides, Table sliding) {
             new (self) ContactProblem(problem_of(delassus, free, widths, kinetic, resting, slack, slides, sliding));
         });
+    bind_in_modes(m);
     bind_pivot(m);
     bind_sweep(m);
 }

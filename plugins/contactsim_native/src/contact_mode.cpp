@@ -274,6 +274,19 @@ void add_few(const Robot& robot, Scratch& s, int size, int width) {
     }
 }
 
+// The matrix (size, size) of `weighed` times `across`, whose numbers may be few.
+void multiply(const Robot& robot, Scratch& s, int size, bool few) {
+    const int nv = robot.nv, width = padded(size);
+    set_zeros(s.product, size * width);
+    if (few) {
+        add_few(robot, s, size, width);
+    } else {
+        add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+    }
+    s.matrix.resize(size * size);
+    for (int i = 0; i < size; ++i) std::copy_n(&s.product[i * width], size, &s.matrix[i * size]);
+}
+
 // held M^-1 directions^T (size, size), row by row: M = L^T D L, and L^-T of a row has no more entries than the row.
 void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions, int size) {
     const int nv = robot.nv, width = padded(size);
@@ -297,14 +310,21 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
             }
         }
     }
-    set_zeros(s.product, size * width);
-    if (4 * moved < size * nv) {
-        add_few(robot, s, size, width);
-    } else {
-        add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+    multiply(robot, s, size, 4 * moved < size * nv);
+}
+
+// The same of the rows that are held themselves, from what that left of them.
+void delassus_of_held(const Robot& robot, Scratch& s) {
+    const int nv = robot.nv, size = s.size, width = padded(size);
+    set_zeros(s.across, nv * width);
+    int moved = 0;
+    for (int i = 0; i < size; ++i) {
+        for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot), ++moved) {
+            const int k = at.outermost();
+            s.across[k * width + i] = s.weighed[i * nv + k] * s.sweep.mass[k * nv + k];
+        }
     }
-    s.matrix.resize(size * size);
-    for (int i = 0; i < size; ++i) std::copy_n(&s.product[i * width], size, &s.matrix[i * size]);
+    multiply(robot, s, size, 4 * moved < size * nv);
 }
 
 // M^-1 sum_j u_j d_j of the directions that `delassus` was asked for.
@@ -565,7 +585,7 @@ double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& s)
     if (!rubs) return 1.0;
     double smooth = 1.0;
     s.unknown.assign(s.size, 0.0);
-    delassus(robot, s, s.held, s.size);
+    delassus_of_held(robot, s);
     solve_dense(s.matrix, s.unknown, s.size, &smooth);
     return smooth > 0.0 ? s.determinant / smooth : 1.0;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "linear.hpp"
+#include "slip_directions.hpp"
 
 namespace native {
 
@@ -72,6 +73,26 @@ class Modes {
         if (!turning_.empty() && !(thorough_ ? turn_thoroughly() : turn())) return false;
         if (chosen_.unique || margin() >= 0.0) return true;
         return move_inside() && (turning_.empty() || agree());
+    }
+
+    // Of one contact in space alone that Newton's method found no direction for: all those across which it does not
+    // move are known, and one of them is the slip that it has, or each clearly breaks the law. Unknown where that is a
+    // matter of rounding.
+    Verdict turn_alone() {
+        std::vector<double> angles;
+        if (turning_.size() != 1 || !angles_without_aside(angles)) return Verdict::unknown;
+        const int i = turning_[0];
+        std::array<double, 2> best{};
+        double fastest = -INFINITY;
+        for (const double angle : angles) {
+            chosen_.directions[i] = {std::cos(angle), std::sin(angle)};
+            const Verdict seen = slip_along(i, fastest, best);
+            if (seen == Verdict::unknown) return seen;
+        }
+        if (fastest == -INFINITY) return Verdict::broken;
+        chosen_.directions[i] = best;
+        const bool found = solve_forces() && turn() && arrived_ && chosen_.unique && press();
+        return !found ? Verdict::unknown : admissible() ? Verdict::admissible : Verdict::broken;
     }
 
     // Whether no contact breaks the law.
@@ -421,6 +442,38 @@ class Modes {
         return true;
     }
 
+    // Angles of the slip directions across which the contact that turns does not move, as contactsim's slip_directions
+    // has them; false where forces are not unique, or these are not told.
+    bool angles_without_aside(std::vector<double>& angles) {
+        const int i = turning_[0], row = problem_.first[i];
+        std::array<double, CIRCLE_SAMPLES> values{};
+        for (int k = 0; k < CIRCLE_SAMPLES; ++k) {
+            const std::array<double, 2> slip{std::cos(circle_sample(k)), std::sin(circle_sample(k))};
+            chosen_.directions[i] = slip;
+            if (!solve_forces() || !chosen_.unique || chosen_.forces[row] == 0.0) return false;
+            problem_.motion(chosen_.forces, w_);
+            values[k] = (slip[0] * w_[row + 2] - slip[1] * w_[row + 1]) / chosen_.forces[row];
+        }
+        const auto found = zeros_on_circle(values, rules_.on_circle);
+        if (found) angles = *found;
+        return found.has_value();
+    }
+
+    // Whether a contact may slip in its direction, the best one so far where it is the fastest.
+    Verdict slip_along(int i, double& fastest, std::array<double, 2>& best) {
+        if (!solve_forces() || !chosen_.unique) return Verdict::unknown;
+        problem_.motion(chosen_.forces, w_);
+        const double* own = &w_[problem_.first[i] + 1];
+        const std::array<double, 2>& slip = chosen_.directions[i];
+        const double along = own[0] * slip[0] + own[1] * slip[1], pressed = chosen_.forces[problem_.first[i]];
+        double largest = rules_.nothing;
+        for (const double force : chosen_.forces) largest = std::max(largest, std::abs(force));
+        if (along < -rules_.clear * speed_ || pressed < -rules_.clear * largest) return Verdict::broken;
+        if (along < 0.0 || pressed < 0.0) return Verdict::unknown;
+        if (along > fastest) fastest = along, best = slip;
+        return Verdict::admissible;
+    }
+
     // Whether none of the contacts that turn is pulled: near a pole of the forces there are directions on both sides.
     bool press() const {
         double largest = rules_.nothing, least = INFINITY;
@@ -700,7 +753,8 @@ bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, s
 
 Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough) {
     Modes system(problem, rules, chosen, thorough);
-    if (!system.solve() || (thorough && !system.arrived())) return Verdict::unknown;
+    if (!system.solve()) return Verdict::unknown;
+    if (thorough && !system.arrived()) return system.turn_alone();
     return system.admissible() ? Verdict::admissible : Verdict::broken;
 }
 

@@ -17,6 +17,7 @@ enum class Touch { open, stick, slip };
 struct PivotRules {
     double tolerance, creep, lost, regular, rank, clear_rank, across, across_singular, turned, nothing;
     double farthest_turn, stalled_turn, runaway, still, barely, inside;
+    double on_circle;  // by which a root may miss the unit circle
     double clear;     // margin, force or motion above which a choice between two modes is no matter of rounding
     double hangs;     // share of a row that is not one of others, on which it hangs
     double blown_up;  // stands for one over the yielding of contacts that hardly yield
@@ -87,8 +88,8 @@ Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& ch
 
 enum class Verdict { admissible, broken, unknown };
 
-// Forces in given modes. Thorough: unknown, too, where Newton's method finds a slip direction not, which Python looks
-// for in other ways.
+// Forces in given modes. Thorough: unknown, too, where Newton's method finds the slip directions of several contacts
+// not, which Python looks for in other ways; the forces where one contact has none are any.
 Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough);
 
 // The same, thorough; where modes are broken, those of the contacts that break the law are put right, or of the worst

@@ -132,9 +132,9 @@ bool Voyage::turn_references(double& approach) {
         ahead = ahead <= rules_.close_to_stop * slow ? ahead + 0.5 * slow : rules_.approach * ahead;
         approach = std::min(approach, ahead / slowing);
     }
-    if (!follows_ || room_.expansion) return true;
+    if (following_.empty() || room_.expansion) return true;
     values_.resize(ng_);
-    knows_values_ = values_at(step_.t0, x, values_.data());
+    knows_values_ = some_guard_values(arc_, rules_, references(), following_, step_.t0, x, room_, values_.data());
     return true;
 }
 

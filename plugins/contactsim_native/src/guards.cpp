@@ -110,9 +110,9 @@ bool GuardRoom::knows(double t, const double* x) const {
 bool GuardRoom::knows(const Arc& arc, const References& references, double t, const double* x) const {
     if (!knows(t, x)) return false;
     for (std::size_t i = 0; i < arc.mode.closed.size(); ++i) {
-        const bool free = slips_freely(arc.mode.closed[i]);
-        const double* direction = free ? scratch.slip[i].data() : &directions_[2 * i];
-        if (!std::equal(direction, direction + 2, references.direction + 2 * i)) return false;
+        const double* asked = references.direction + 2 * i;
+        const bool found = slips_freely(arc.mode.closed[i]) && std::equal(asked, asked + 2, scratch.slip[i].data());
+        if (!found && !std::equal(asked, asked + 2, &directions_[2 * i])) return false;
     }
     return true;
 }
@@ -156,49 +156,92 @@ double Sines::operator()(double, const double* x) const {
     return value;
 }
 
-bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
-                  GuardRoom& room, double* values) {
-    const bool of_motion = arc.guards.of_motion(), expanded = of_motion && room.expansion && room.expansion->holds(t);
+namespace {
+
+// What guards look at: places of the joints, velocities of the closed contacts, or the whole motion.
+enum class Depth { places, velocities, motion };
+
+Depth depth_of(GuardKind kind) {
+    if (kind == GuardKind::gap || kind == GuardKind::margin || kind == GuardKind::side) return Depth::places;
+    return looks_at_slips(kind) ? Depth::velocities : Depth::motion;
+}
+
+// All that guards of this depth look at, into the room; false where it is not told.
+bool look_at(const Arc& arc, const References& references, Depth depth, double t, const double* x, GuardRoom& room) {
+    const bool expanded = depth != Depth::places && room.expansion && room.expansion->holds(t);
+    if (depth == Depth::motion && !expanded) return motion_at(arc, references, t, x, room);
+    const double* v = x + arc.robot.nq;
+    Sweep& sweep = room.scratch.sweep;
     if (expanded) {
         room.forget();
         room.acceleration.resize(arc.robot.nv);
-        if (!room.expansion->tell(references, t, x + arc.robot.nq, room.acceleration.data(), room.told, room.change,
+        if (!room.expansion->tell(references, t, v, room.acceleration.data(), room.told, room.change,
                                   room.regularity)) {
             return false;
         }
-    } else if (of_motion && !motion_at(arc, references, t, x, room)) {
-        return false;
     }
-    if (expanded || !of_motion) {
-        room.scratch.sweep.prepare(arc.robot);
-        room.scratch.sweep.places(arc.robot, x);
-        room.scratch.sweep.ground = arc.mode.terrain.at(t);
+    sweep.prepare(arc.robot);
+    sweep.ground = arc.mode.terrain.at(t);
+    if (depth == Depth::velocities && !expanded) {
+        sweep.motions(arc.robot, x, v);
+        room.told.rates.resize(arc.mode.rows);
+        return contact_velocities(arc.mode, sweep, v, room.told.rates.data());
     }
-    for (std::size_t k = 0; k < arc.guards.all.size(); ++k) {
-        const Guard& guard = arc.guards.all[k];
-        if (guard.kind == GuardKind::gap) {
-            values[k] = guard.sense * shown_gap(arc, static_cast<int>(k), room.scratch.sweep, x);
-            if (std::isnan(values[k])) return false;
-        } else if (guard.kind == GuardKind::push) {
+    sweep.places(arc.robot, x);
+    return true;
+}
+
+// The value of one guard where that was looked at; NaN where there is none.
+double value_of(const Arc& arc, const Thresholds& thresholds, const References& references, int number, double t,
+                const double* x, GuardRoom& room) {
+    const Guard& guard = arc.guards.all[number];
+    const Sweep& sweep = room.scratch.sweep;
+    switch (guard.kind) {
+        case GuardKind::gap:
+            return guard.sense * shown_gap(arc, number, sweep, x);
+        case GuardKind::push: {
             const Closed& closed = arc.mode.closed[guard.closed];
-            const double gap = gap_of(arc.mode, closed.contact, room.scratch.sweep, x);
             const double* rates = &room.told.rates[arc.mode.first[guard.closed]];
-            values[k] = guard.sense * yielding_margin(closed.law, gap, rates, rows_of(arc.mode, closed));
-        } else if (guard.kind == GuardKind::margin) {
-            values[k] = guard.margin(t, x);
-        } else if (guard.kind == GuardKind::side) {
-            values[k] = region_margin(arc.mode.closed[guard.closed].contact, guard.side, room.scratch.sweep);
-        } else if (guard.kind == GuardKind::forces) {
-            values[k] = room.told.margin;
-        } else if (guard.kind == GuardKind::jam) {
-            values[k] = jam_margin(arc, thresholds, expanded, room);
-        } else if (guard.kind == GuardKind::turn) {
-            values[k] = beginning(arc, thresholds, guard, room);
-        } else if (looks_at_slips(guard.kind)) {
-            values[k] = of_slip(arc, thresholds, references, guard, room.told.rates);
-        } else {
-            values[k] = of_forces(arc, guard, room.told);
+            const double gap = gap_of(arc.mode, closed.contact, sweep, x);
+            return guard.sense * yielding_margin(closed.law, gap, rates, rows_of(arc.mode, closed));
         }
+        case GuardKind::margin:
+            return guard.margin(t, x);
+        case GuardKind::side:
+            return region_margin(arc.mode.closed[guard.closed].contact, guard.side, sweep);
+        case GuardKind::forces:
+            return room.told.margin;
+        case GuardKind::jam:
+            return jam_margin(arc, thresholds, room.expansion && room.expansion->holds(t), room);
+        case GuardKind::turn:
+            return beginning(arc, thresholds, guard, room);
+        default:
+            return looks_at_slips(guard.kind) ? of_slip(arc, thresholds, references, guard, room.told.rates)
+                                              : of_forces(arc, guard, room.told);
+    }
+}
+
+}  // namespace
+
+bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
+                  GuardRoom& room, double* values) {
+    const Depth depth = arc.guards.of_motion() ? Depth::motion : Depth::places;
+    if (!look_at(arc, references, depth, t, x, room)) return false;
+    for (int k = 0; k < static_cast<int>(arc.guards.all.size()); ++k) {
+        values[k] = value_of(arc, thresholds, references, k, t, x, room);
+        if (std::isnan(values[k]) && arc.guards.all[k].kind == GuardKind::gap) return false;
+    }
+    return true;
+}
+
+bool some_guard_values(const Arc& arc, const Thresholds& thresholds, const References& references,
+                       const std::vector<int>& asked, double t, const double* x, GuardRoom& room, double* values) {
+    Depth depth = Depth::places;
+    for (const int k : asked) depth = std::max(depth, depth_of(arc.guards.all[k].kind));
+    if (!look_at(arc, references, depth, t, x, room)) return false;
+    for (const int k : asked) {
+        values[k] = value_of(arc, thresholds, references, k, t, x, room);
+        if (std::isnan(values[k]) && arc.guards.all[k].kind == GuardKind::gap) return false;
     }
     return true;
 }

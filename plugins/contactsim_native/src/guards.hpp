@@ -159,6 +159,10 @@ bool motion_at(const Arc& arc, const References& references, double t, const dou
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
                   GuardRoom& room, double* values);
 
+// The same of some guards alone, at their places among all: forces are not looked for where none of these has any.
+bool some_guard_values(const Arc& arc, const Thresholds& thresholds, const References& references,
+                       const std::vector<int>& asked, double t, const double* x, GuardRoom& room, double* values);
+
 // Guards that look at the slip of a closed contact alone; the value of one by the velocities (rows,) of all of them.
 bool looks_at_slips(GuardKind kind);
 double of_slip(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,

@@ -56,7 +56,9 @@ class Voyage {
             free_ = free_ || slips_freely(closed);
             begins_ = begins_ || closed.state == State::slip_begins;
         }
-        for (const Guard& guard : arc.guards.all) follows_ = follows_ || guard.kind == GuardKind::slow;
+        for (int g = 0; g < ng_; ++g) {
+            if (arc.guards.all[g].kind == GuardKind::slow) following_.push_back(g);
+        }
         watches_motion_ = arc.guards.of_motion();
     }
     Voyage(const Voyage&) = delete;
@@ -76,7 +78,8 @@ class Voyage {
     GuardRoom& room_;  // where steps begin and end
     GuardRoom aside_;  // within them
     std::vector<double> point_, samples_, times_;
-    std::vector<double> values_;                // where the step starts, as far as slips move them
+    std::vector<int> following_;                // guards that follow the directions of slips
+    std::vector<double> values_;                // of these, where the step starts
     std::vector<char> certain_;                 // which guards cannot dip unseen
     std::vector<char> loose_;                   // see `find_loose`
     std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
@@ -86,8 +89,8 @@ class Voyage {
     std::vector<Crossing> falls_;
     double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
     bool knows_start_ = false;  // whether the motion was found where the step starts
-    bool knows_values_ = false;  // and its guards
-    bool free_ = false, begins_ = false, follows_ = false, watches_motion_ = false;
+    bool knows_values_ = false;  // and the guards that follow
+    bool free_ = false, begins_ = false, watches_motion_ = false;
     bool landed_ = false;   // whether the step is one of its own to where a guard fires, not a part of the one before
     double allowed_ = 0.0;  // length of a step that its error would have allowed [s]
     double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
@@ -218,12 +221,10 @@ class Voyage {
     // Of all of them: where a step begins or ends, and within it.
     bool values_at(double t, const double* x, double* values);
     bool values_within(double t, const double* x, double* values);
+    bool some_within(const std::vector<int>& asked, double t, const double* x, double* values);
 
     // State within the step, by its dense output.
     const double* state_at(double t);
-
-    // A row of `samples_` at a share of the step.
-    bool sample(int row, double share);
 
     // Guards at some times of the step, and bounds of those that have some; false where they show nothing.
     bool see();
@@ -231,8 +232,22 @@ class Voyage {
     // The guards that fall in the step as it was seen, up to a time, into `falls_`, and a `bottom_` before these.
     Shown judge(double until);
 
-    // Samples at both ends where all guards are certain; in the middle, too; at all nodes where these show too little.
+    // The guards that follow the directions of slips, where the step starts; false where they are not told.
+    bool follow();
+
+    // Samples at both ends where all guards are certain, or quiet in a short step; in the middle, too; at all nodes
+    // where these show too little, of the guards of which they do. Others are on a parabola, if acting is `known`.
     bool look();
+    bool look_closer(bool known);
+    void begin_samples(int rows);  // with those at both ends
+
+    template <typename Property>
+    bool are_all(const Property& property) const {
+        for (int g = 0; g < ng_; ++g) {
+            if (!property(g)) return false;
+        }
+        return true;
+    }
 
     bool is_driven() const;  // whether something may act by the time
     // Forces and rates of the memory (nv + memory,) at a share of a step, in the state where it begins.
@@ -245,8 +260,11 @@ class Voyage {
     // Whether what was sampled at all nodes leaves the straight way between its ends, or one number a parabola.
     bool bends(const std::vector<double>& values, int width) const;
 
-    // Whether three samples show a guard well enough: it stays far from zero, or changes straight. They do not where a
-    // function of a user's gives it, which time may swing.
+    // Whether a guard stays far from zero by the samples that there are; not told of a function of a user's, which time
+    // may swing.
+    bool is_quiet(int g) const;
+
+    // Whether three samples show a guard well enough: it is quiet, or changes straight.
     bool is_shown(int g) const;
 
     bool is_smooth(int g) const;  // the least of several margins is not

@@ -29,10 +29,9 @@ const double* Voyage::state_at(double t) {
     return point_.data();
 }
 
-bool Voyage::sample(int row, double share) {
-    const double t = step_.t0 + (step_.t1 - step_.t0) * share;
-    times_[row] = t;
-    return values_within(t, state_at(t), &samples_[row * ng_]);
+bool Voyage::some_within(const std::vector<int>& asked, double t, const double* x, double* values) {
+    aside_.expansion = room_.expansion;
+    return some_guard_values(arc_, rules_, references(), asked, t, x, aside_, values);
 }
 
 bool Voyage::see() {
@@ -41,11 +40,7 @@ bool Voyage::see() {
     if (arc_.reach) bounds_of_gaps();
     if (!has_room()) return false;
     if (!ng_) return true;
-    if (follows_ && knows_values_ && !room_.expansion) {
-        std::copy(values_.begin(), values_.end(), course_.values);
-    } else if (follows_ && !values_within(step_.t0, step_.start.data(), course_.values)) {
-        return false;
-    }
+    if (!follow()) return false;
     certain_.assign(ng_, 0);
     find_loose();
     for (int g = 0; g < ng_; ++g) {
@@ -57,6 +52,15 @@ bool Voyage::see() {
     for (int g = 0; g < ng_; ++g) {
         if (!certain_[g] && is_smooth(g) && rows == Dop853::NODES && !resolved(g)) return false;
     }
+    return true;
+}
+
+bool Voyage::follow() {
+    if (following_.empty()) return true;
+    if (!knows_values_ || room_.expansion) {
+        return some_within(following_, step_.t0, step_.start.data(), course_.values);
+    }
+    for (const int g : following_) course_.values[g] = values_[g];
     return true;
 }
 
@@ -76,24 +80,42 @@ Shown Voyage::judge(double until) {
     return falls_.empty() ? Shown::clear : Shown::falls;
 }
 
+void Voyage::begin_samples(int rows) {
+    times_.resize(rows), samples_.resize(rows * ng_);
+    std::copy(course_.values, course_.values + ng_, samples_.begin());
+    std::copy(step_.guards.begin(), step_.guards.end(), samples_.end() - ng_);
+    times_[0] = step_.t0, times_[rows - 1] = step_.t1;
+}
+
 bool Voyage::look() {
-    const bool all = std::all_of(certain_.begin(), certain_.end(), [](char one) { return one; });
-    const auto begin = [&](int rows) {
-        times_.resize(rows), samples_.resize(rows * ng_);
-        std::copy(course_.values, course_.values + ng_, samples_.begin());
-        std::copy(step_.guards.begin(), step_.guards.end(), samples_.end() - ng_);
-        times_[0] = step_.t0, times_[rows - 1] = step_.t1;
-    };
-    begin(all ? 2 : 3);
-    if (all) return true;
-    if (!sample(1, 0.5)) return false;
+    begin_samples(2);
+    if (are_all([&](int g) { return certain_[g]; })) return true;
+    const bool known = !is_forced();
+    if (known && step_.miss <= rules_.exact && are_all([&](int g) { return certain_[g] || is_quiet(g); })) return true;
+    begin_samples(3);
     times_[1] = 0.5 * (step_.t0 + step_.t1);
-    bool shown = !is_forced();
-    for (int g = 0; g < ng_; ++g) shown = shown && (certain_[g] || is_shown(g));
-    if (shown) return true;
-    begin(Dop853::NODES);
+    if (!values_within(times_[1], state_at(times_[1]), &samples_[ng_])) return false;
+    const bool shown = known && are_all([&](int g) { return certain_[g] || is_shown(g); });
+    return shown || look_closer(known);
+}
+
+bool Voyage::look_closer(bool known) {
+    const std::vector<double> early = samples_;
+    const double *start = early.data(), *middle = start + ng_, *end = middle + ng_;
+    const auto is_open = [](double value) { return 0.0 < value && value < INFINITE; };
+    std::vector<int> hidden;
+    for (int g = 0; g < ng_; ++g) {
+        const bool open = is_open(start[g]) && is_open(middle[g]) && is_open(end[g]);
+        if (!(open && known && (certain_[g] || is_shown(g)))) hidden.push_back(g);
+    }
+    begin_samples(Dop853::NODES);
     for (int k = 1; k + 1 < Dop853::NODES; ++k) {
-        if (!sample(k, method_.nodes[k])) return false;
+        const double s = method_.nodes[k], r = 1.0 - s;
+        const double first = r * (r - s), second = 4.0 * s * r, third = s * (s - r);
+        double* values = &samples_[k * ng_];
+        times_[k] = step_.t0 + (step_.t1 - step_.t0) * s;
+        for (int g = 0; g < ng_; ++g) values[g] = first * start[g] + second * middle[g] + third * end[g];
+        if (!some_within(hidden, times_[k], state_at(times_[k]), values)) return false;
     }
     return true;
 }
@@ -185,12 +207,18 @@ bool Voyage::bends(const std::vector<double>& values, int width) const {
     return false;
 }
 
+bool Voyage::is_quiet(int g) const {
+    const Guard& guard = arc_.guards.all[g];
+    if (guard.kind == GuardKind::margin && !guard.margin.target<Sines>()) return false;
+    const double low = least_sample(g);
+    return low > rules_.quiet * (largest_sample(g) - low);
+}
+
 bool Voyage::is_shown(int g) const {
+    if (is_quiet(g)) return true;
     const Guard& guard = arc_.guards.all[g];
     if (guard.kind == GuardKind::margin && !guard.margin.target<Sines>()) return false;
     const double a = samples_[g], b = samples_[ng_ + g], c = samples_[2 * ng_ + g];
-    const double low = std::min({a, b, c}), high = std::max({a, b, c});
-    if (low > rules_.quiet * (high - low)) return true;
     const double bow = std::abs(a - 2.0 * b + c);
     if (guard.kind == GuardKind::slow && c > 0.0 && bow <= rules_.monotone * (a - c)) return true;
     const bool straight = bow <= rules_.bent * std::abs(c - a);
