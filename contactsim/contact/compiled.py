@@ -38,7 +38,7 @@ class PlainProblem(NamedTuple):
 class Pivoted(NamedTuple):
     """Admissible modes, their forces (m,), and the directions of contacts that slip.
 
-    Where the forces are not `unique`, they are the smallest ones, and these keep to their cones. `shared`: not that the
+    Where the forces are not `unique`, they are the smallest ones, and these keep to their cones. `undecided`: the
     outcome of contacts that yield alike was wanted, and none was found.
     """
 
@@ -46,7 +46,7 @@ class Pivoted(NamedTuple):
     forces: Array
     directions: Directions
     unique: bool = True
-    shared: bool = True
+    undecided: bool = False
 
 
 class CompiledSolver(ABC):

@@ -102,9 +102,8 @@ def _compiled(problem: ContactProblem, solver: CompiledSolver, evenly: bool) -> 
     plain, start = problem.plain, _start(problem)
     if plain is None:
         raise Unknown
-    *found, shared = solver.chosen(plain, start.modes, start.directions, evenly)
-    solution = ContactSolution(problem, *found)
-    if shared:
+    solution = ContactSolution(problem, *solver.chosen(plain, start.modes, start.directions, evenly))
+    if not solution.undecided:
         return solution
     from .even_sharing import motion_is_a_choice
 

@@ -67,7 +67,7 @@ def _compiled(problem: ContactProblem, start: Start) -> ContactSolution | None:
     if plain is None or problem.compiled is None:
         raise Unknown
     found = problem.compiled.pivot(plain, start.modes, start.directions)
-    return None if found is None else ContactSolution(problem, *found[:4])
+    return None if found is None else ContactSolution(problem, *found)
 
 
 class Violation(NamedTuple):

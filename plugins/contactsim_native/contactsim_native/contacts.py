@@ -101,7 +101,7 @@ class _Search:
         self._forces = np.empty(len(problem.free))
         self.arrays = self._modes, self._ways, self._directed, self._forces
 
-    def found(self, ending: int, shared: bool = True) -> Pivoted | None:
+    def found(self, ending: int, undecided: bool = False) -> Pivoted | None:
         """What was found; None where corrections ran in circles.
 
         Raises:
@@ -113,7 +113,7 @@ class _Search:
             raise Unknown
         known, modes = self._directed.tolist(), tuple([MODES[k] for k in self._modes.tolist()])
         slips = [self._ways[i, :width].copy() if known[i] else None for i, width in enumerate(self._widths)]
-        return Pivoted(modes, self._forces, tuple(slips), ending == SOLVED, shared)
+        return Pivoted(modes, self._forces, tuple(slips), ending == SOLVED, undecided)
 
 
 class NativeSolver(CompiledSolver):

@@ -42,16 +42,15 @@ void bind_rules(nb::module_& m) {
         .def(
             "__init__",
             [](Redundancy* self, double regular, double rank, double clear, double still, const ForceRules& forces,
-               double tolerance, double nothing) {
-                new (self) Redundancy{{regular, rank, clear, still}, forces, tolerance, nothing};
-            },
+               double tolerance,
+               double nothing) { new (self) Redundancy{{regular, rank, clear, still}, forces, tolerance, nothing}; },
             nb::arg("regular"), nb::arg("rank"), nb::arg("clear"), nb::arg("still"), nb::arg("forces"),
             nb::arg("tolerance"), nb::arg("nothing"));
 
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
-                      double, double, double, double, double, double, double, int, int, int, int, int,
-                      std::vector<int>, ForceRules>(),
+                      double, double, double, double, double, double, double, int, int, int, int, int, std::vector<int>,
+                      ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
              nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
@@ -124,10 +123,10 @@ void bind_pivot(nb::module_& m) {
                     if (shared == Pivoted::unknown) found = shared;
                 }
             }
-            return nb::make_tuple(choices.tell(found, chosen), shared == Pivoted::solved);
+            return nb::make_tuple(choices.tell(found, chosen), shared != Pivoted::solved);
         },
         "The same, looked for from these modes as far as C++ knows; of several outcomes that of contacts that yield "
-        "alike, if that is wanted, and whether one was found.");
+        "alike, if that is wanted, and whether none was found.");
 }
 
 void bind_sweep(nb::module_& m) {
