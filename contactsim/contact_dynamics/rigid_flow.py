@@ -761,7 +761,7 @@ class RigidFlow(ContactFlow):
         arc, world = self.arc, self.arc.world
         row = np.zeros(world.tangent_size)
         if kind == "gap":
-            row[: world.nv] = arc.mechanism.terms(t, world.q(x), world.v(x), (i,)).rows[0]
+            row[: world.nv] = arc.mechanism.gap_gradient(t, world.q(x), world.v(x), i)
             return row
         if kind.startswith(SIDE):
             region, side = arc.mode.contacts[i].region, int(kind.removeprefix(SIDE))

@@ -268,6 +268,14 @@ class BoundRobot(Watched):
             return Look(gap, 0.0, None)
         return Look(gap, float(gradient[0] + gradient[1:] @ velocity), ())
 
+    def gap_gradient(self, t: float, q: Array, v: Array, contact: int) -> Array:
+        """D_q g = n^T J (nv,) of a point above a plane, J of its centre; of others by their rows."""
+        if contact >= len(self.names) or self._plane is None:
+            return super().gap_gradient(t, q, v, contact)
+        data = self._workspace.data
+        data.joint_jacobians(q)
+        return np.asarray(self._plane[1] @ data.frame_jacobian(self._frames[contact], WORLD_AXES)[:3])
+
     # --- equations of motion ----------------------------------------------------------------------------------
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
