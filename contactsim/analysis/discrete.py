@@ -117,13 +117,15 @@ def layout(system: Any) -> tuple[Array, Array]:
 
 def _between(lin: RunDerivative, start: float, end: float, held: Array, take: Choice) -> Array:
     """Derivative (dim, dim) of the state at `end` by that behind `start`, samples between them left out."""
-    matrix = np.eye(lin.dim)
+    matrix, inputs = np.eye(lin.dim), slice(held[0], held[-1] + 1)
     for stretch in lin.stretches(start, end):
         if not isinstance(stretch.piece, EventLinearization):
             matrix = lin.along(stretch) @ matrix
             continue
         event = np.array(take(stretch.piece))
-        event[held], event[:, held] = 0.0, event[:, held] * (not _samples(stretch.piece))
+        event[inputs] = 0.0
+        if _samples(stretch.piece):
+            event[:, inputs] = 0.0
         event[held, held] = 1.0
         matrix = event @ matrix
     return matrix

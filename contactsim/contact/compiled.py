@@ -38,13 +38,15 @@ class PlainProblem(NamedTuple):
 class Pivoted(NamedTuple):
     """Admissible modes, their forces (m,), and the directions of contacts that slip.
 
-    Where the forces are not `unique`, they are the smallest ones, and these keep to their cones.
+    Where the forces are not `unique`, they are the smallest ones, and these keep to their cones. `undecided`: the
+    outcome of contacts that yield alike was wanted, and none was found.
     """
 
     modes: tuple[Mode, ...]
     forces: Array
     directions: Directions
     unique: bool = True
+    undecided: bool = False
 
 
 class CompiledSolver(ABC):
@@ -56,6 +58,12 @@ class CompiledSolver(ABC):
     @abstractmethod
     def pivot(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> Pivoted | None:
         """What `Pivot(quick=True)` finds from these modes and directions; None where it runs in circles."""
+
+    def chosen(
+        self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, evenly: bool
+    ) -> Pivoted:
+        """What `stick_slip_choice.solve` finds of contacts that move each other, from these modes and directions."""
+        raise Unknown
 
     @abstractmethod
     def swept(self, problem: PlainProblem, rounds: int, forces: Array) -> Array:

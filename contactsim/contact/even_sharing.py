@@ -60,6 +60,8 @@ def motion_is_a_choice(solution: ContactSolution) -> bool:
     """Whether impulses that all hold still what touches in the end move it along the ground in different ways."""
     problem = solution.problem.shifted
     modes, directions = _touching(problem, solution)
+    if Mode.SLIP not in modes:  # then what moves no held row moves nothing
+        return False
     basis, rows = GivenModes(problem, modes).basis(directions)
     moved = problem.delassus @ basis
     free = kernel(moved[rows]) if rows else np.zeros((0, 0))

@@ -122,7 +122,7 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
     e = np.where(before < 0.0, restitution, 0.0)
     rebound = tuple((-e * before).tolist()) if e.any() else ()
     try:
-        solution = solve(replace(problem, static_friction=problem.friction, rebound=rebound), evenly=True)
+        solution = solve(problem.changed(static_friction=problem.friction, rebound=rebound), evenly=True)
     except NoAdmissibleModeError as error:
         raise _with_remedy(problem, e, error) if rebound else error from None
     return ImpactStage(solution, problem.free, solution.motion, e, np.zeros(problem.count))

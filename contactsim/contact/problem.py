@@ -153,7 +153,7 @@ class ContactProblem:
             return self
         free = self.free.copy()
         free[list(self.starts)] -= self.rebound
-        return replace(self, free=free, rebound=())
+        return self.changed(free=free, rebound=())
 
     def at(
         self,
@@ -167,13 +167,19 @@ class ContactProblem:
 
         With `speed` that counts as the largest motion, whatever these numbers are.
         """
-        other = object.__new__(ContactProblem)
-        other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
+        other = self.changed(delassus=delassus, free=free, sliding=sliding)
         if friction is not None:
             other.__dict__["friction"] = friction
-        other.__dict__.pop("speed", None)
         if speed is not None:
             other.__dict__["speed"] = speed
+        return other
+
+    def changed(self, **attributes: Any) -> ContactProblem:
+        """A copy with other attributes, of the same contacts; `replace` would lay their rows out again."""
+        other = object.__new__(ContactProblem)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.pop("speed", None)
+        other.__dict__.update(attributes)
         return other
 
 

@@ -7,6 +7,7 @@ always solved directly with its modes and meets its residuals.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, combinations, islice
 from math import hypot
@@ -14,6 +15,7 @@ from math import hypot
 import numpy as np
 
 from ..errors import NoAdmissibleModeError
+from .compiled import CompiledSolver, Unknown
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, islands, joined, part_of
 from .redundant_forces import least_margin
@@ -80,12 +82,32 @@ def solve(
 
 def _told(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None, evenly: bool) -> ContactSolution:
     """The solution of contacts that move each other, and if it is to be shared `evenly` that one of several."""
+    if solvers is None and problem.compiled is not None:
+        with suppress(Unknown):
+            return _compiled(problem, problem.compiled, evenly)
     solution = _alone(problem, solvers)
     if not evenly or (solution.unique and Mode.OPEN not in solution.modes):
         return solution
     from .even_sharing import shared_evenly
 
     return shared_evenly(solution)
+
+
+def _compiled(problem: ContactProblem, solver: CompiledSolver, evenly: bool) -> ContactSolution:
+    """The same by a compiled engine.
+
+    Raises:
+        Unknown: it leaves this problem to Python.
+    """
+    plain, start = problem.plain, _start(problem)
+    if plain is None:
+        raise Unknown
+    solution = ContactSolution(problem, *solver.chosen(plain, start.modes, start.directions, evenly))
+    if not solution.undecided:
+        return solution
+    from .even_sharing import motion_is_a_choice
+
+    return replace(solution, undecided=motion_is_a_choice(solution))
 
 
 def _quiet(part: ContactProblem, speed: float) -> ContactProblem:
@@ -97,8 +119,7 @@ def _quiet(part: ContactProblem, speed: float) -> ContactProblem:
 
 def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -> ContactSolution:
     """The same of contacts that move each other."""
-    resting = tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
-    start = Start(problem.guess or resting, problem.directions, problem.lifted)
+    start = _start(problem)
     solution = QUICK.solve(problem, start) if solvers is None else None
     if solution is None:
         others = _behind_the_first() if solvers is None else solvers
@@ -107,6 +128,12 @@ def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -
         return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
     tried = tuple(in_order()) if solvers is None else solvers
     raise NoAdmissibleModeError(_why_none(problem, start, tried), contact_problem=problem)
+
+
+def _start(problem: ContactProblem) -> Start:
+    """The guess of a problem; without one contacts go on as they move."""
+    resting = tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
+    return Start(problem.guess or resting, problem.directions, problem.lifted)
 
 
 def _why_none(problem: ContactProblem, start: Start, solvers: tuple[ContactSolver, ...]) -> str:

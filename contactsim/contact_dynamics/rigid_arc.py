@@ -231,6 +231,7 @@ def prepare(world: World, mode: SystemMode) -> RigidArc:
         if len(world.arcs) >= ARCS:
             world.arcs.clear()
         known = world.arcs[mode.pattern] = _prepared(world, mode.pattern)
+    mode.__dict__["pattern"] = known.mode  # one object, which is found at once
     return _directed(known, mode)
 
 

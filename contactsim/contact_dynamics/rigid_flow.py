@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -99,6 +99,13 @@ def _first_rate(flow: RigidFlow, t: float, x: Array) -> Array:
     return flow._referred(t, x).field(t, x)
 
 
+def _beside(flow: RigidFlow, t: float, x: Array) -> RigidFlow:
+    """The flow with references of (t, x)."""
+    found = flow._referred(t, x)
+    found.smooth_for = found._smooth_for(t, x)
+    return found
+
+
 def _cruises_stiffly(flow: RigidFlow) -> bool:
     """Whether its compiled arc takes the steps of the stiff method, too."""
     return flow._watch is not None and flow._watch.stiff
@@ -143,6 +150,7 @@ class RigidFlow(ContactFlow):
     # --- the contract of a flow -------------------------------------------------------------------------------
 
     nearing, slowing, guard_by_time, first_rate = _nearing, _slowing, _guard_by_time, _first_rate
+    beside = _beside
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
     def field(self, t: float, x: Array) -> Array:
@@ -380,9 +388,13 @@ class RigidFlow(ContactFlow):
             if ("jam", -1) in flow.guard_names:
                 flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
-        if self.arc.slips and not self.arc.mechanism.autonomous:
-            flow.smooth_for = partial(_smooth_for, self.arc, t, x)
+        flow.smooth_for = flow._smooth_for(t, x)
         return flow
+
+    def _smooth_for(self, t: float, x: Array) -> Callable[[], float] | None:
+        """`smooth_for` of a flow that begins at (t, x)."""
+        turned = self.arc.slips and not self.arc.mechanism.autonomous
+        return partial(_smooth_for, self.arc, t, x) if turned else None
 
     def _referred(self, t: float, x: Array) -> RigidFlow:
         """The flow with references of (t, x)."""
@@ -753,7 +765,7 @@ class RigidFlow(ContactFlow):
         arc, world = self.arc, self.arc.world
         row = np.zeros(world.tangent_size)
         if kind == "gap":
-            row[: world.nv] = arc.mechanism.terms(t, world.q(x), world.v(x), (i,)).rows[0]
+            row[: world.nv] = arc.mechanism.gap_gradient(t, world.q(x), world.v(x), i)
             return row
         if kind.startswith(SIDE):
             region, side = arc.mode.contacts[i].region, int(kind.removeprefix(SIDE))

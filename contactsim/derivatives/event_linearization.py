@@ -26,7 +26,7 @@ from ..hybrid.mode_directions import field_at, flow_at, space_of
 from ..hybrid.system import CLOCK, HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import ONE_INSTANT, TINY
-from .saltation import saltation_of
+from .saltation import length, saltation_of
 from .zero import FALLING, GRAZE, SHARPEST
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
@@ -198,7 +198,8 @@ class Node:
         if name == CLOCK:
             return np.zeros(self.dim)
         if name not in self._gradients:
-            self._gradients[name] = np.concatenate([self.by_state(name), self._by_parameters(name)])
+            by_state, names = self.by_state(name), self.parameters.names
+            self._gradients[name] = np.concatenate([by_state, self._by_parameters(name)]) if names else by_state
         return self._gradients[name]
 
     def by_state(self, name: Hashable) -> Array:
@@ -218,8 +219,6 @@ class Node:
 
     def _by_parameters(self, name: Hashable) -> Array:
         names = self.parameters.names
-        if not names:
-            return np.empty(0)
         k = self.flow.guard_names.index(name)
         known = self.system.guard_by_parameters(self.flow, self.t, self.x, name, names)
 
@@ -287,7 +286,7 @@ class Node:
         return abs(value) <= max(reach, rounding + ONE_INSTANT * self.tolerances.event_time * abs(self.rate(name)))
 
     def _falls(self, name: Hashable) -> bool:
-        scale = float(np.linalg.norm(self.by_state(name)) * np.linalg.norm(self.field))
+        scale = length(self.by_state(name)) * length(self.field)
         return self.rate(name) < -FALLING * max(scale, TINY)
 
     # --- what lies behind -------------------------------------------------------------------------------------
@@ -319,8 +318,10 @@ class Node:
             nothing = np.zeros(self.dim)
             return Passage(node, reset, nothing if plain else None, nothing)
         self._demand_transversal(name)
-        still = np.zeros(len(self.parameters.names))
-        F_pre, F_post, DtR = (np.append(part, still) for part in (self.field, node.field, reset_t))
+        F_pre, F_post, DtR = self.field, node.field, reset_t
+        if self.parameters.names:
+            still = np.zeros(len(self.parameters.names))
+            F_pre, F_post, DtR = (np.append(part, still) for part in (F_pre, F_post, DtR))
         try:
             matrix = saltation_of(F_pre, F_post, reset, self.gradient(name), DtR, self.by_time(name))
         except TransversalityError as error:
@@ -376,8 +377,11 @@ class Node:
 
     def _moved(self, h: float) -> Node:
         """The node a little later or earlier, without an event."""
-        x = self.space.integrate(self.x, h * self.field)
-        return Node(self.system, self.t + h, x, self.mode, self.tolerances)
+        t, x = self.t + h, self.space.integrate(self.x, h * self.field)
+        node = Node(self.system, t, x, self.mode, self.tolerances)
+        if self.flow.beside is not None:
+            node.__dict__["flow"] = self.flow.beside(t, x)
+        return node
 
     def _reset(self, fired: frozenset[Hashable]) -> tuple[Node, Array, Array]:
         """The node after the reset, D R with the parameters, and D_t R."""

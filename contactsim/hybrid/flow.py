@@ -153,6 +153,8 @@ class Flow(ABC):
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     propagated: Propagated | None = None  # variations along an arc of this flow
     first_rate: Callable[[float, Array], Array] | None = None  # (t, x) -> F of `rebased(t, x)`, where that costs less
+    # (t, x) -> the flow from a state close by, whose guards are known as well as here; None: `rebased` tells it
+    beside: Callable[[float, Array], Flow] | None = None
     cruise: Cruise | None = None
     cruises_stiffly: bool = False  # whether `cruise` knows the steps of the stiff method, too
     nearing: Nearing | None = None

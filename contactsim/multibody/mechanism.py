@@ -377,6 +377,10 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         """Contact velocities (m,) alone, for mechanisms that have them for less than their rows."""
         return self.terms(t, q, v, contacts).rates
 
+    def gap_gradient(self, t: float, q: Array, v: Array, contact: int) -> Array:
+        """Derivative (nv,) of the gap of a contact by q, for mechanisms that have it for less than all terms."""
+        return self.terms(t, q, v, (contact,)).rows[0]
+
     @abstractmethod
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """A contact force or impulse given along its rows, as the user sees it (world axes for a robot)."""

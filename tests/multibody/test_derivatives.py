@@ -148,6 +148,10 @@ def chosen_contacts(mechanism: ContactMechanism) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(tuple(choice) for choice in choices))
 
 
+def all_gaps(mechanism: ContactMechanism, t: float, q: Array) -> Array:
+    return np.concatenate([mechanism.gaps(t, q)[: len(mechanism.names)], mechanism.constraint_gaps(t, q)])
+
+
 def check_terms(
     mechanism: ContactMechanism, contacts: tuple[int, ...], tolerance: float, t: float = 0.3, seed: int = 0
 ) -> None:
@@ -192,6 +196,18 @@ def test_on_planes(name: str, ground: str) -> None:
     for seed, contacts in enumerate(chosen_contacts(mechanism)):
         check_terms(mechanism, contacts, ANALYTIC, seed=seed)
         check_impulses(mechanism, contacts, ANALYTIC, seed=seed)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("ground", [*PLANES.values(), Bowl(7.0, 0.2)], ids=[*PLANES, "bowl"])
+def test_gradients_of_gaps(name: str, ground: cs.terrain.Terrain) -> None:
+    """By differences, at another state than the one that the data of the robot is of."""
+    mechanism = bound(ROBOTS[name](), ground)
+    q, v, _ = random_state(mechanism, 3)
+    count, names = mechanism.nv, mechanism.all_names
+    by_q = sixth_order(lambda dq: all_gaps(mechanism, 0.3, mechanism.space.integrate(q, dq)), count)
+    for i in range(len(names)):
+        close(mechanism.gap_gradient(0.3, q, v, i), by_q[i], ANALYTIC)
 
 
 def test_results_are_not_overwritten() -> None:

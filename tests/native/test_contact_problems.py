@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from contactsim.contact.compiled import PlainProblem, Unknown
+from contactsim.contact.even_sharing import shared_evenly
+from contactsim.contact.impact import newton
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem, ContactSolution
 from contactsim.contact.redundant_forces import least_margin
@@ -179,6 +181,41 @@ def test_redundant_forces_are_those_of_python() -> None:
     assert one.modes == two.modes
     assert not two.unique
     assert np.abs(one.forces - two.forces).max() < SAME * np.abs(one.forces).max()
+
+
+def test_impacts_of_redundant_contacts_are_those_of_python() -> None:
+    """Also where the outcome of contacts that yield alike is looked for in circles."""
+    rng, solver, none = np.random.default_rng(12), contacts.NativeSolver(), np.zeros(4)
+    compared, many = 0, 0
+    for _ in range(100):
+        thrown = plate(rng)
+        compiled, python = newton(replace(thrown, compiled=solver), none), newton(thrown, none)
+        found, expected = compiled.solution, python.solution
+        assert np.abs(compiled.after - python.after).max() <= SAME * thrown.speed
+        assert (found.modes, found.undecided) == (expected.modes, expected.undecided)
+        compared, many = compared + 1, many + (not found.unique)
+        as_python_has_it(found, expected)
+    assert compared == 100
+    assert many > 50
+
+
+def test_a_search_for_contacts_that_yield_alike_that_runs_in_circles_leaves_what_was_found() -> None:
+    rng, solver = np.random.default_rng(13), contacts.NativeSolver()
+    circles = 0
+    for _ in range(200):
+        thrown = plate(rng)
+        try:
+            found = solver.chosen(plain(thrown), (Mode.STICK,) * 4, None, True)
+        except Unknown:
+            continue
+        if not found.undecided:
+            continue
+        circles += 1
+        alone = solver.chosen(plain(thrown), (Mode.STICK,) * 4, None, False)
+        assert found.modes == alone.modes
+        assert np.array_equal(found.forces, alone.forces)
+        assert shared_evenly(ContactSolution(thrown, *alone)).modes == alone.modes
+    assert circles > 3
 
 
 def crowded(rng: np.random.Generator) -> ContactProblem:

@@ -100,6 +100,15 @@ class CurvedRows(NamedTuple):
         return self.bound._row_rates(self.contacts, t)
 
 
+def _gap_gradient(bound: BoundRobot, t: float, q: Array, v: Array, contact: int) -> Array:
+    """D_q g = n^T J (nv,) of a point above a plane, J of its centre; of others by their rows."""
+    if contact >= len(bound.names) or bound._plane is None:
+        return ContactMechanism.gap_gradient(bound, t, q, v, contact)
+    data = bound._workspace.data
+    data.joint_jacobians(q)
+    return np.asarray(bound._plane[1] @ data.frame_jacobian(bound._frames[contact], WORLD_AXES)[:3])
+
+
 class BoundRobot(Watched):
     """A Robot with its ground and gravity: M, bias forces, and the rows of its contacts.
 
@@ -267,6 +276,8 @@ class BoundRobot(Watched):
         if gradient is None:
             return Look(gap, 0.0, None)
         return Look(gap, float(gradient[0] + gradient[1:] @ velocity), ())
+
+    gap_gradient = _gap_gradient
 
     # --- equations of motion ----------------------------------------------------------------------------------
 

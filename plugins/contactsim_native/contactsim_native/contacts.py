@@ -92,23 +92,48 @@ def _made(problem: PlainProblem) -> tuple[_native.ContactProblem, tuple[Array, .
     return _native.ContactProblem(*arrays), arrays
 
 
+class _Search:
+    """Arrays of a search, which the extension reads its start from and writes what it finds to."""
+
+    def __init__(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> None:
+        self._widths = problem.widths
+        self._modes = np.array([NUMBERS[mode] for mode in modes], dtype=np.intc)
+        self._ways, self._directed = _directions(directions or (), len(modes))
+        self._forces = np.empty(len(problem.free))
+        self.arrays = self._modes, self._ways, self._directed, self._forces
+
+    def found(self, ending: int, undecided: bool = False) -> Pivoted | None:
+        """What was found; None where corrections ran in circles.
+
+        Raises:
+            Unknown: the extension does not tell.
+        """
+        if ending == NONE:
+            return None
+        if ending not in (SOLVED, NOT_UNIQUE):
+            raise Unknown
+        known, modes = self._directed.tolist(), tuple([MODES[k] for k in self._modes.tolist()])
+        slips = [self._ways[i, :width].copy() if known[i] else None for i, width in enumerate(self._widths)]
+        return Pivoted(modes, self._forces, tuple(slips), ending == SOLVED, undecided)
+
+
 class NativeSolver(CompiledSolver):
     """Contacts without resistances, and without forces that are given."""
 
     def pivot(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> Pivoted | None:
         """Admissible modes, corrected from those given; None where the corrections run in circles."""
-        count, (own, _kept) = len(problem.widths), _made(problem)
-        chosen = np.array([NUMBERS[mode] for mode in modes], dtype=np.intc)
-        ways, directed = _directions(directions or (), count)
-        forces = np.empty(len(problem.free))
-        ending = _native.pivot(own, RULES, chosen, ways, directed, forces)
-        if ending not in (SOLVED, NOT_UNIQUE):
-            if ending == NONE:
-                return None
+        (own, _kept), search = _made(problem), _Search(problem, modes, directions)
+        return search.found(_native.pivot(own, RULES, *search.arrays))
+
+    def chosen(
+        self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, evenly: bool
+    ) -> Pivoted:
+        """Modes and forces of contacts that move each other, from a guess."""
+        (own, _kept), search = _made(problem), _Search(problem, modes, directions)
+        found = search.found(*_native.search(own, RULES, evenly, *search.arrays))
+        if found is None:
             raise Unknown
-        widths, known = problem.widths, directed.tolist()
-        slips = tuple([ways[i, : widths[i]].copy() if known[i] else None for i in range(count)])
-        return Pivoted(tuple([MODES[k] for k in chosen.tolist()]), forces, slips, ending == SOLVED)
+        return found
 
     def is_admissible(self, problem: PlainProblem, modes: tuple[Mode, ...]) -> bool | None:
         """Whether modes are admissible, wherever contacts begin to slip in them; None where it is not told."""

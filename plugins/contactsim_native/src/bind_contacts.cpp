@@ -3,6 +3,8 @@
 
 #include "bindings.hpp"
 #include "contact_problem.hpp"
+#include "even_sharing.hpp"
+#include "mode_search.hpp"
 
 using namespace native;
 
@@ -42,9 +44,8 @@ void bind_rules(nb::module_& m) {
         .def(
             "__init__",
             [](Redundancy* self, double regular, double rank, double clear, double still, const ForceRules& forces,
-               double tolerance, double nothing) {
-                new (self) Redundancy{{regular, rank, clear, still}, forces, tolerance, nothing};
-            },
+               double tolerance,
+               double nothing) { new (self) Redundancy{{regular, rank, clear, still}, forces, tolerance, nothing}; },
             nb::arg("regular"), nb::arg("rank"), nb::arg("clear"), nb::arg("still"), nb::arg("forces"),
             nb::arg("tolerance"), nb::arg("nothing"));
 
@@ -83,31 +84,69 @@ void bind_in_modes(nb::module_& m) {
         "Whether modes are admissible, wherever contacts begin to slip in them; None where this does not tell.");
 }
 
+// Modes and directions of a search, which reads them from arrays of Python, and writes them back with its forces.
+struct Choices {
+    Choice modes;     // (count,)
+    Out directions;   // (count, 2)
+    Choice directed;  // (count,)
+    Out forces;       // (rows,)
+
+    Chosen start(const ContactProblem& problem) const {
+        const std::size_t count = problem.count;
+        demand(modes.shape(0) == count && directed.shape(0) == count && directions.size() == 2 * count &&
+                   forces.size() == std::size_t(problem.rows),
+               "modes, directions (count, 2), whether they are known, and forces (rows,)");
+        return chosen_of(modes, directions, directed);
+    }
+
+    int tell(Pivoted found, const Chosen& chosen) const {
+        if (found != Pivoted::solved) return static_cast<int>(found);
+        for (std::size_t i = 0; i < chosen.modes.size(); ++i) {
+            modes(i) = static_cast<int>(chosen.modes[i]), directed(i) = chosen.directed[i];
+            std::copy_n(chosen.directions[i].data(), 2, directions.data() + 2 * i);
+        }
+        std::copy(chosen.forces.begin(), chosen.forces.end(), forces.data());
+        return chosen.unique ? static_cast<int>(found) : NOT_UNIQUE;
+    }
+};
+
 void bind_pivot(nb::module_& m) {
     m.def(
         "pivot",
         [](const ContactProblem& problem, const PivotRules& rules, Choice modes, Out directions, Choice directed,
            Out forces) {
-            const std::size_t count = problem.count;
-            demand(modes.shape(0) == count && directed.shape(0) == count && directions.size() == 2 * count &&
-                       forces.size() == std::size_t(problem.rows),
-                   "modes, directions (count, 2), whether they are known, and forces (rows,)");
-            Chosen chosen = chosen_of(modes, directions, directed);
+            const Choices choices{modes, directions, directed, forces};
+            Chosen chosen = choices.start(problem);
             Pivoted found;
             {
                 nb::gil_scoped_release released;
                 found = pivot(problem, rules, chosen);
             }
-            if (found != Pivoted::solved) return static_cast<int>(found);
-            for (std::size_t i = 0; i < count; ++i) {
-                modes(i) = static_cast<int>(chosen.modes[i]), directed(i) = chosen.directed[i];
-                std::copy_n(chosen.directions[i].data(), 2, directions.data() + 2 * i);
-            }
-            std::copy(chosen.forces.begin(), chosen.forces.end(), forces.data());
-            return chosen.unique ? static_cast<int>(found) : NOT_UNIQUE;
+            return choices.tell(found, chosen);
         },
         "Modes corrected in place, and their forces: 0 where they are admissible (3: the smallest of many), 1 where "
         "corrections run in circles, 2 where this does not tell.");
+    m.def(
+        "search",
+        [](const ContactProblem& problem, const PivotRules& rules, bool evenly, Choice modes, Out directions,
+           Choice directed, Out forces) {
+            const Choices choices{modes, directions, directed, forces};
+            Chosen chosen = choices.start(problem);
+            Pivoted found, shared = Pivoted::solved;
+            {
+                nb::gil_scoped_release released;
+                found = search(problem, rules, chosen);
+                if (found == Pivoted::solved && evenly) {
+                    Chosen alike = chosen;
+                    shared = share_evenly(problem, rules, alike);
+                    if (shared == Pivoted::solved) chosen = alike;
+                    if (shared == Pivoted::unknown) found = shared;
+                }
+            }
+            return nb::make_tuple(choices.tell(found, chosen), shared != Pivoted::solved);
+        },
+        "The same, looked for from these modes as far as C++ knows; of several outcomes that of contacts that yield "
+        "alike, if that is wanted, and whether none was found.");
 }
 
 void bind_sweep(nb::module_& m) {

@@ -40,7 +40,10 @@ EVERY_WIDTH void set_repeated(Rows c, const double* weights, int times, ConstRow
     }
 }
 
-EVERY_WIDTH double largest(const double* a, int count) {
+namespace {
+
+// `largest`, in a version of its width.
+WITHIN double largest_of(const double* __restrict a, int count) {
     double found[LANES] = {}, wrong[LANES] = {};
     for (int first = 0; first < count; first += LANES) {
         for (int l = 0; l < LANES; ++l) {
@@ -56,6 +59,16 @@ EVERY_WIDTH double largest(const double* a, int count) {
         }
     }
     return found[0] + wrong[0];
+}
+
+}  // namespace
+
+EVERY_WIDTH void largest_of_rows(double* __restrict found, ConstRows a, int rows, int columns) {
+    for (int r = 0; r < rows; ++r) found[r] = largest_of(a[r], columns);
+}
+
+EVERY_WIDTH double largest(const double* a, int count) {
+    return largest_of(a, count);
 }
 
 namespace {

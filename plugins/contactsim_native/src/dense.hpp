@@ -86,6 +86,9 @@ void set_repeated(Rows c, const double* weights, int times, ConstRows a, int row
 // The largest absolute value; NaN where there is one. The count is a multiple of LANES.
 double largest(const double* a, int count);
 
+// The same of each row; columns are a multiple of LANES.
+void largest_of_rows(double* found, ConstRows a, int rows, int columns);
+
 // C += factor A B, A (rows, inner) and B (inner, columns); columns are a multiple of LANES.
 void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns);
 

@@ -17,7 +17,8 @@ struct Equation {
 // The equations along an arc, with the directions that slips remember from where each step of the run began.
 class Equations {
   public:
-    Equations(const Motion& motion, const Path& path) : motion_(motion), path_(path) {
+    Equations(const Motion& motion, const Path& path, DerivativeScratch& room)
+        : motion_(motion), path_(path), room_(room) {
         const auto& closed = motion.mode.closed;
         directions_.assign(motion.directions, motion.directions + 2 * closed.size());
         for (const Closed& one : closed) {
@@ -101,7 +102,7 @@ class Equations {
     const Path& path_;
     int turns_ = 0;
     bool begins_ = false;
-    DerivativeScratch room_;
+    DerivativeScratch& room_;
     std::vector<double> directions_, x_, force_, memory_;
     Known known_;  // references of the drive
     double began_ = -std::numeric_limits<double>::infinity();
@@ -187,6 +188,7 @@ class Step {
               const Control& control) {
         const int s = scheme.stages();
         weigh(scheme, pace);
+        measure(start);
         if (iterates && iterate(s, at, start, SOLVED * control.rtol, control.atol / control.rtol)) return true;
         if (!turn(s, at)) return false;
         by_stages_.shape(s * nv_, s * nv_), given_.clear(s * nv_, wide_), begun_.shape(nv_, wide_);
@@ -218,13 +220,14 @@ class Step {
         }
         add_product(missed_.rows(), 1.0, estimates, moved_.rows(), count, s, 2 * all);
         subtract_rate(slope, before, start, missed_.rows()[count - 1]);
-        std::vector<double> apart(count, 0.0);
+        std::vector<double> apart(count, 0.0), last(2 * nv_), missed(count * 2 * nv_);
+        largest_of_rows(last.data(), q(s - 1), nv_, wide_);
+        largest_of_rows(last.data() + nv_, v(s - 1), nv_, wide_);
+        largest_of_rows(missed.data(), {missed_.data.data(), wide_}, count * 2 * nv_, wide_);
         for (int k = 0; k < 2 * nv_; ++k) {
-            const double* first = k < nv_ ? start.q[k] : start.v[k - nv_];
-            const double* last = k < nv_ ? q(s - 1)[k] : v(s - 1)[k - nv_];
-            const double size = largest(first, wide_) + largest(last, wide_) + control.atol / control.rtol;
+            const double size = sizes_[k] + last[k] + control.atol / control.rtol;
             for (int e = 0; e < count; ++e) {
-                const double share = largest(missed_.rows()[e] + k * wide_, wide_) / size;
+                const double share = missed[e * 2 * nv_ + k] / size;
                 if (share > apart[e] || std::isnan(share)) apart[e] = share;
             }
         }
@@ -246,6 +249,18 @@ class Step {
         }
     }
 
+    // Looks at the rows from which the step starts.
+    void measure(const Start& start) {
+        each_alone_ = true;
+        for (int k = 0; k < 2 * nv_ && each_alone_; ++k) {
+            const double* row = k < nv_ ? start.q[k] : start.v[k - nv_];
+            for (int c = 0; c < wide_; ++c) each_alone_ = each_alone_ && row[c] == (c == k ? 1.0 : 0.0);
+        }
+        sizes_.resize(2 * nv_);
+        largest_of_rows(sizes_.data(), start.q, nv_, wide_);
+        largest_of_rows(sizes_.data() + nv_, start.v, nv_, wide_);
+    }
+
     // Solves for the stages as if only slips turned, again and again by what is missed; false where that does not
     // come closer fast.
     bool iterate(int s, std::vector<Equation>& at, const Start& start, double accuracy, double floor) {
@@ -258,7 +273,7 @@ class Step {
         double last = 0.0;
         for (int k = 0; k < MOST_PASSES; ++k) {
             if (k > 0) move_places(s, at, start);
-            const double changed = change_speeds(s, at, start, floor);
+            const double changed = change_speeds(s, at, start, floor, k == 0);
             // The first change is that from no motion at all, of which a small one says nothing about what follows.
             if (k > 0 && !(changed <= SLOWEST * (k == 1 ? std::max(last, 1.0) : last))) return false;
             if (k > 0 && changed * changed <= accuracy * last) {
@@ -280,12 +295,17 @@ class Step {
     }
 
     // The same for v = v0 + W v', where what slips turn is solved for; by how much stages changed, relative to rows.
-    double change_speeds(int s, std::vector<Equation>& at, const Start& start, double floor) {
+    // In the first pass stages are as the step starts.
+    double change_speeds(int s, std::vector<Equation>& at, const Start& start, double floor, bool first) {
         given_.clear(s * nv_, wide_), missed_.shape(s * nv_, wide_);
         for (int i = 0; i < s; ++i) {
             const Rows rates = given_.rows().from(i * nv_), by_state = at[i].by_state.rows();
-            add_product(rates, 1.0, by_state, q(i), nv_, nv_, wide_);
-            add_product(rates, 1.0, by_state.from(0, nv_), v(i), nv_, nv_, wide_);
+            if (first && each_alone_) {
+                for (int r = 0; r < nv_; ++r) std::copy_n(by_state[r], 2 * nv_, rates[r]);
+            } else {
+                add_product(rates, 1.0, by_state, q(i), nv_, nv_, wide_);
+                add_product(rates, 1.0, by_state.from(0, nv_), v(i), nv_, nv_, wide_);
+            }
             if (held_) add_product(rates, 1.0, by_state.from(0, 2 * nv_), start.held, nv_, held_, wide_);
             set_difference(missed_.rows()[i * nv_], start.v.data, v(i).data, nv_ * wide_);
         }
@@ -293,9 +313,10 @@ class Step {
         if (!pass_turns(s, at, missed_)) return std::numeric_limits<double>::quiet_NaN();
         add_scaled(v_.data.data(), 1.0, missed_.data.data(), s * nv_ * wide_);
         double changed = 0.0;
+        changes_.resize(s * nv_);
+        largest_of_rows(changes_.data(), missed_.rows(), s * nv_, wide_);
         for (int k = 0; k < s * nv_; ++k) {
-            const double size = largest(start.v[k % nv_], wide_) + floor;
-            const double share = largest(missed_.rows()[k], wide_) / size;
+            const double share = changes_[k] / (sizes_[nv_ + k % nv_] + floor);
             if (share > changed || std::isnan(share)) changed = share;
         }
         return changed;
@@ -313,7 +334,8 @@ class Step {
                 const Rows turned = at[j].by_state.rows().from(0, 2 * nv_ + held_);
                 for (int a = 0; a < turns_; ++a) {
                     for (int k = 0; k < nv_; ++k) {
-                        add_scaled(own[a], -weights_[i * s + j] * at[i].across.rows()[a][k], turned[k], turns_);
+                        const double share = weights_[i * s + j] * at[i].across.rows()[a][k];
+                        for (int b = 0; b < turns_; ++b) own[a][b] -= share * turned[k][b];
                     }
                 }
             }
@@ -453,6 +475,8 @@ class Step {
 
     int nv_, held_, wide_, turns_ = 0;
     std::vector<double> weights_;
+    bool each_alone_ = false;              // whether q and v are varied number by number where the step starts
+    std::vector<double> sizes_, changes_;  // of the rows from which the step starts; changes of stages by a pass
     std::vector<Turning> turnings_;
     Matrix system_, v_, q_;
     Matrix by_stages_, given_;  // rates of all stages, by the stages of v, and what follows from the start
@@ -460,10 +484,17 @@ class Step {
     Matrix across_, turning_, turned_, pulled_;  // of slips that turn
 };
 
+// Room that is kept from arc to arc, most of which are short.
+struct Room {
+    DerivativeScratch scratch;
+    Equation before;
+    std::vector<Equation> at;
+};
+
 // sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s].
 double rate_of(Equation& equation, int nv) {
     const int n = 2 * nv;
-    Matrix whole, square;
+    thread_local Matrix whole, square;
     whole.clear(n, n), square.clear(n, n);
     for (int r = 0; r < nv; ++r) {
         whole.rows()[r][nv + r] = 1.0;
@@ -490,7 +521,7 @@ double rate_of(Equation& equation, int nv) {
 double rate_apart_from_turns(Equation& equation, int nv, int held) {
     const int n = 2 * nv, turns = static_cast<int>(equation.across.data.size()) / std::max(equation.across.stride, 1);
     std::vector<double> row(n), sizes(n, 0.0);  // sums of |A| without what turns
-    Matrix size;
+    thread_local Matrix size;
     size.clear(n, n);
     for (int r = 0; r < nv; ++r) {
         double* own = size.rows()[nv + r];
@@ -604,7 +635,10 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
                  double t0, double first_step, double& t1, double* variations, int width) {
     const int nv = motion.robot.nv, held = static_cast<int>(motion.drive.held_on.size());
     const int kept = motion.drive.held_at - motion.robot.nq + nv;  // row of the variations where those held begin
-    Equations equations(motion, path);
+    thread_local Room kept_room;
+    Room own;  // of an arc whose drive calls Python back, which may follow another one
+    Room& room = motion.drive.gains && motion.drive.gains->calls_back ? own : kept_room;
+    Equations equations(motion, path, room.scratch);
     Step step(nv, held, width);
     Matrix now;
     now.clear(path.dim, width);
@@ -616,8 +650,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
     const auto singular = [&](double when) { return t1 = when, Ending::singular; };
     StepChoice choice(schemes, control, turns, run.place(t0 + std::min(first_step, t1 - t0)) - run.place(t0));
     double t = t0;
-    Equation before;
-    std::vector<Equation> at;
+    Equation& before = room.before;
+    std::vector<Equation>& at = room.at;
     if (!equations.at(t0, before)) return singular(t0);
     while (t < t1) {
         const double end = run.level_end(t, std::min(run.time(run.place(t) + choice.length), t1), control.even);
@@ -628,8 +662,9 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         const double bound = choice.asks(place, last) ? slope * rate_of(before, nv) : 0.0;
         choice.length = run.place(pace.t1) - place;
         const Scheme& scheme = choice.choose(place, bound, others, last);
-        at.resize(scheme.stages());
-        for (int i = 0; i < scheme.stages(); ++i) {
+        const int stages = scheme.stages();
+        at.resize(std::max<std::size_t>(at.size(), stages));
+        for (int i = 0; i < stages; ++i) {
             const double when = pace.time(scheme.nodes[i]);
             if (!equations.at(when, at[i])) return singular(when);
         }
@@ -640,11 +675,11 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         choice.learn(error);
         if (error <= control.rtol) {
             for (int r = 0; r < nv; ++r) {
-                std::copy_n(step.q(scheme.stages() - 1)[r], width, start.q[r]);
-                std::copy_n(step.v(scheme.stages() - 1)[r], width, start.v[r]);
+                std::copy_n(step.q(stages - 1)[r], width, start.q[r]);
+                std::copy_n(step.v(stages - 1)[r], width, start.v[r]);
             }
             t = pace.t1;
-            std::swap(before, at.back());
+            std::swap(before, at[stages - 1]);
         } else if (pace.length() <= control.smallest * std::max(1.0, std::abs(t))) {
             return t1 = t, Ending::stuck;
         }
