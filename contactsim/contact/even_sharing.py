@@ -42,15 +42,18 @@ BLOWN_UP = 1e6  # stands for 1 / eps, where contacts that do the same are to lea
 def shared_evenly(solution: ContactSolution) -> ContactSolution:
     """The outcome of contacts that yield alike, of an impact without rebounds or given impulses.
 
-    It is `solution` itself where that moves in the same way, and what slips there has a speed; `undecided` says that
-    none was found.
+    It is `solution` itself where impulses leave its motion no choice, or that of contacts that yield is the same, and
+    what slips there has a speed; `undecided` says that none was found.
     """
     problem = solution.problem
     if problem.given or (solution.unique and not _others_at_rest(problem, solution)) or not solution.forces.any():
         return solution
+    is_choice = motion_is_a_choice(solution)
+    if not is_choice and not _slipping_idly(solution):
+        return solution
     found = _sharing(solution)
     if found is None:
-        return replace(solution, undecided=motion_is_a_choice(solution))
+        return replace(solution, undecided=is_choice)
     off = float(np.abs(found.motion - solution.motion).max())
     same = off <= ACROSS_SINGULAR * problem.speed
     return solution if same and not _slipping_idly(solution) else found

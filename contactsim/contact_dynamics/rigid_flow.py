@@ -188,7 +188,8 @@ class RigidFlow(ContactFlow):
         space = self.arc.world.space
         for s in range(first + int(known.argmin()), last) if not known.all() else ():
             points[s] = y + h * (A[s, :s] @ K[:s])
-            if np.isfinite(points[s]).all():
+            size = float(points[s] @ points[s])
+            if math.isfinite(size * size):  # so is what is quadratic in it
                 K[s] = space.chart_rate(points[s], self.field(t + C[s] * h, space.integrate(base, points[s])))
 
     @property

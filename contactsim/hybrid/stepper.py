@@ -109,7 +109,8 @@ class Stepper:
         """Rate (dim,) in the chart; NaN where a trial left the finite numbers, or the field: a shorter one is made."""
         self.evaluations += not self.flow.is_expanded
         x = self.space.integrate(self._base, dx)
-        if not math.isfinite(x.dot(x)):
+        size = float(x.dot(x))
+        if not math.isfinite(size * size):  # nor would be what is quadratic in it
             return np.full(self.space.dim, math.nan)
         try:
             rate = self.flow.field(t, x)

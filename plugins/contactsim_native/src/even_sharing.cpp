@@ -192,6 +192,41 @@ bool slips_idly(const ContactProblem& problem, const PivotRules& rules, const Ch
     return false;
 }
 
+// Whether impulses that all hold still what touches in the end move it along the ground in different ways; false: it is
+// not clear what they hold.
+bool look_for_choice(const ContactProblem& problem, const PivotRules& rules, const Chosen& touching, bool& is_choice) {
+    std::vector<int> held;
+    Vectors moved;  // of each unknown
+    for (int i = 0; i < problem.count; ++i) {
+        if (touching.modes[i] == Touch::open) continue;
+        const bool sticks = touching.modes[i] == Touch::stick;
+        for (int d = 0; d <= (sticks ? problem.width[i] : 0); ++d) {
+            Vector& own = moved.emplace_back(problem.rows);
+            held.push_back(problem.first[i] + d);
+            for (int row = 0; row < problem.rows; ++row) own[row] = problem.at(row, held.back());
+            for (int k = 0; k < problem.width[i] && !sticks; ++k) {
+                const double rubbed = problem.kinetic[i] * touching.directions[i][k];
+                for (int row = 0; row < problem.rows; ++row) own[row] -= rubbed * problem.at(row, held.back() + 1 + k);
+            }
+        }
+    }
+    Vectors kept, free;
+    for (const int row : held) {
+        Vector& own = kept.emplace_back();
+        for (const Vector& one : moved) own.push_back(one[row]);
+    }
+    if (!null_space(kept, static_cast<int>(held.size()), rules.rank, rules.clear_rank, free)) return false;
+    double most = 0.0, largest = 0.0;
+    for (const Vector& one : moved) largest = std::max(largest, largest_of(one));
+    for (const Vector& one : free) {
+        Vector motion(problem.rows, 0.0);
+        add_moves(motion, moved, one);
+        most = std::max(most, largest_of(motion));
+    }
+    is_choice = most > rules.clear * largest;
+    return true;
+}
+
 // `share_evenly` of contacts that move each other.
 Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<int> others = others_at_rest(problem, rules, chosen);
@@ -201,6 +236,11 @@ Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chos
     Chosen found = chosen;
     for (const int i : others) found.modes[i] = Touch::stick;
     let_move(problem, rules, chosen.modes, found);
+    bool is_choice = true;
+    if (!look_for_choice(problem, rules, found, is_choice)) return Pivoted::unknown;
+    const bool slips = slips_idly(problem, rules, chosen);
+    if (!is_choice && !slips) return Pivoted::solved;
+    const Pivoted circles = is_choice ? Pivoted::none : Pivoted::solved;
     Yielding yielding(problem, rules, size);
     Corrections corrections;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {
@@ -211,13 +251,13 @@ Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chos
         if (verdict == Verdict::unknown) return Pivoted::unknown;
         if (verdict == Verdict::admissible && !yielding.hold_idle(found, worst_alone)) {
             yielding.bring_to_rest(found);
-            if (slips_idly(problem, rules, chosen) || !move_alike(problem, rules, found, chosen)) chosen = found;
+            if (slips || !move_alike(problem, rules, found, chosen)) chosen = found;
             return Pivoted::solved;
         }
         let_move(problem, rules, modes, found);
-        if (!corrections.go_on()) return Pivoted::none;
+        if (!corrections.go_on()) return circles;
     }
-    return Pivoted::none;
+    return circles;
 }
 
 // Contacts of a problem that move each other, as a problem of their own.
