@@ -102,12 +102,7 @@ def _compiled(problem: ContactProblem, solver: CompiledSolver, evenly: bool) -> 
     plain, start = problem.plain, _start(problem)
     if plain is None:
         raise Unknown
-    solution = ContactSolution(problem, *solver.chosen(plain, start.modes, start.directions, evenly))
-    if not solution.undecided:
-        return solution
-    from .even_sharing import motion_is_a_choice
-
-    return replace(solution, undecided=motion_is_a_choice(solution))
+    return ContactSolution(problem, *solver.chosen(plain, start.modes, start.directions, evenly))
 
 
 def _quiet(part: ContactProblem, speed: float) -> ContactProblem:

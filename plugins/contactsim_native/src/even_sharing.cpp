@@ -195,6 +195,9 @@ bool slips_idly(const ContactProblem& problem, const PivotRules& rules, const Ch
 // Whether impulses that all hold still what touches in the end move it along the ground in different ways; false: it is
 // not clear what they hold.
 bool look_for_choice(const ContactProblem& problem, const PivotRules& rules, const Chosen& touching, bool& is_choice) {
+    is_choice = false;
+    const auto end = touching.modes.end();
+    if (std::find(touching.modes.begin(), end, Touch::slip) == end) return true;  // what moves no held row moves nothing
     std::vector<int> held;
     Vectors moved;  // of each unknown
     for (int i = 0; i < problem.count; ++i) {
