@@ -46,7 +46,7 @@ def shared_evenly(solution: ContactSolution) -> ContactSolution:
     what slips there has a speed; `undecided` says that none was found.
     """
     problem = solution.problem
-    if problem.given or (solution.unique and not _others_at_rest(problem, solution)) or not solution.forces.any():
+    if problem.given or (solution.unique and not _others_at_rest(problem, solution)) or _moves_nothing(solution):
         return solution
     is_choice = motion_is_a_choice(solution)
     if not is_choice and not _slipping_idly(solution):
@@ -84,13 +84,20 @@ def _others_at_rest(problem: ContactProblem, solution: ContactSolution) -> list[
     ]
 
 
+def _moves_nothing(solution: ContactSolution) -> bool:
+    """Whether impulses are rounding beside the velocities that they should change."""
+    problem = solution.problem
+    return float(np.abs(problem.delassus @ solution.forces).max()) <= ACROSS_SINGULAR * problem.speed
+
+
 def _slipping_idly(solution: ContactSolution) -> dict[int, float]:
-    """Contacts that begin to slip without speed, and how little that is."""
+    """Contacts that begin to slip without speed, though pressed, and how little that is."""
     problem, idle = solution.problem, {}
+    still = ACROSS_SINGULAR * problem.speed
     for i, mode in enumerate(solution.modes):
         if mode is Mode.SLIP and problem.widths[i] and problem.sliding[i] is None:
-            speed = hypot(*solution.motion[problem.tangent(i)])
-            if speed <= ACROSS_SINGULAR * problem.speed:
+            n, speed = problem.normal(i), hypot(*solution.motion[problem.tangent(i)])
+            if speed <= still < float(problem.delassus[n, n] * solution.forces[n]):
                 idle[i] = speed
     return idle
 

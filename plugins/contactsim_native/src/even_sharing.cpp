@@ -30,6 +30,16 @@ std::vector<int> others_at_rest(const ContactProblem& problem, const PivotRules&
     return found;
 }
 
+// The speed with which a contact begins to slip, if that is none though it is pressed; negative: it does not.
+double idle_speed(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen, const Vector& w,
+                  int i) {
+    if (chosen.modes[i] != Touch::slip || !problem.width[i] || problem.slides[i]) return -1.0;
+    const int n = problem.first[i];
+    const double speed = std::hypot(w[n + 1], problem.width[i] == 2 ? w[n + 2] : 0.0);
+    const double still = rules.across_singular * problem.speed(rules.nothing);
+    return speed <= still && still < problem.at(n, n) * chosen.forces[n] ? speed : -1.0;
+}
+
 // A problem whose held rows, and those that hang on them, move as those of contacts that yield alike.
 class Yielding {
   public:
@@ -66,10 +76,8 @@ class Yielding {
         std::vector<int> idle;
         double fastest = -1.0;
         for (int i = 0; i < given_.count; ++i) {
-            if (chosen.modes[i] != Touch::slip || !given_.width[i] || given_.slides[i] || creeps(i)) continue;
-            const double* own = &w[given_.first[i] + 1];
-            const double speed = std::hypot(own[0], given_.width[i] == 2 ? own[1] : 0.0);
-            if (speed > rules_.across_singular * speed_ || (worst_alone && speed <= fastest)) continue;
+            const double speed = creeps(i) ? -1.0 : idle_speed(given_, rules_, chosen, w, i);
+            if (speed < 0.0 || (worst_alone && speed <= fastest)) continue;
             if (worst_alone) idle.clear();
             idle.push_back(i), fastest = speed;
         }
@@ -170,13 +178,18 @@ void let_move(const ContactProblem& problem, const PivotRules& rules, const std:
     }
 }
 
-// Whether two sets of impulses move the contacts in the same way.
-bool move_alike(const ContactProblem& problem, const PivotRules& rules, const Chosen& one, const Chosen& other) {
-    Vector change(one.forces), w;
-    for (std::size_t k = 0; k < change.size(); ++k) change[k] -= other.forces[k];
-    problem.motion(change, w);
+// Whether impulses are rounding beside the velocities that they should change.
+bool move_nothing(const ContactProblem& problem, const PivotRules& rules, const Vector& impulses) {
+    Vector w;
+    problem.motion(impulses, w);
     for (int i = 0; i < problem.rows; ++i) w[i] -= problem.free[i];
     return largest_of(w) <= rules.across_singular * problem.speed(rules.nothing);
+}
+
+bool move_alike(const ContactProblem& problem, const PivotRules& rules, const Chosen& one, const Chosen& other) {
+    Vector change(one.forces);
+    for (std::size_t k = 0; k < change.size(); ++k) change[k] -= other.forces[k];
+    return move_nothing(problem, rules, change);
 }
 
 // Whether contacts begin to slip without speed.
@@ -184,10 +197,7 @@ bool slips_idly(const ContactProblem& problem, const PivotRules& rules, const Ch
     Vector w;
     problem.motion(chosen.forces, w);
     for (int i = 0; i < problem.count; ++i) {
-        if (chosen.modes[i] != Touch::slip || !problem.width[i] || problem.slides[i]) continue;
-        const double* own = &w[problem.first[i] + 1];
-        const double speed = std::hypot(own[0], problem.width[i] == 2 ? own[1] : 0.0);
-        if (speed <= rules.across_singular * problem.speed(rules.nothing)) return true;
+        if (idle_speed(problem, rules, chosen, w, i) >= 0.0) return true;
     }
     return false;
 }
@@ -234,8 +244,7 @@ bool look_for_choice(const ContactProblem& problem, const PivotRules& rules, con
 Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<int> others = others_at_rest(problem, rules, chosen);
     if (chosen.unique && others.empty()) return Pivoted::solved;
-    const double size = largest_of(chosen.forces);
-    if (size <= rules.nothing) return Pivoted::solved;  // nothing is shared
+    if (move_nothing(problem, rules, chosen.forces)) return Pivoted::solved;
     Chosen found = chosen;
     for (const int i : others) found.modes[i] = Touch::stick;
     let_move(problem, rules, chosen.modes, found);
@@ -244,7 +253,7 @@ Pivoted share_alone(const ContactProblem& problem, const PivotRules& rules, Chos
     const bool slips = slips_idly(problem, rules, chosen);
     if (!is_choice && !slips) return Pivoted::solved;
     const Pivoted circles = is_choice ? Pivoted::none : Pivoted::solved;
-    Yielding yielding(problem, rules, size);
+    Yielding yielding(problem, rules, largest_of(chosen.forces));
     Corrections corrections;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {
         if (!yielding.lay_out(found)) return Pivoted::unknown;
