@@ -56,8 +56,14 @@ class CompiledSolver(ABC):
     """
 
     @abstractmethod
-    def pivot(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> Pivoted | None:
-        """What `Pivot(quick=True)` finds from these modes and directions; None where it runs in circles."""
+    def pivot(
+        self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, singly: bool = True
+    ) -> Pivoted | None:
+        """What `Pivot(quick=True)` finds from these modes and directions; None where it runs in circles.
+
+        Where it does so with all corrections at once, they are made one at a time if it may do that `singly`; if not,
+        corrections are few.
+        """
 
     def chosen(
         self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, evenly: bool

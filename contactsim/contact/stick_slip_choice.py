@@ -25,7 +25,8 @@ from .zero import CLEAR, CREEP, TOLERANCE
 
 FEW_SWEEPS = 12, 50  # one after the other, behind each of which it is looked at what modes they tell
 MINORS = 4096  # that are looked at for Painleve's paradox: in some tens of milliseconds
-QUICK, THOROUGH = Pivot(quick=True), Pivot()
+SINGLY = 16  # contacts at most whose modes are corrected one at a time before sweeps are tried, which cost less of many
+FIRST, QUICK, THOROUGH = Pivot(quick=True, singly=SINGLY), Pivot(quick=True), Pivot()
 
 
 def in_order() -> Iterator[ContactSolver]:
@@ -34,7 +35,7 @@ def in_order() -> Iterator[ContactSolver]:
     Mostly the guess is right, or nearly so. Where its corrections run in circles, few sweeps tell the modes, then
     convex programs, then many sweeps; slip directions that Newton's method misses are looked for one by one after that.
     """
-    return chain((QUICK,), _behind_the_first())
+    return chain((FIRST,), _behind_the_first())
 
 
 def _behind_the_first() -> Iterator[ContactSolver]:
@@ -115,7 +116,7 @@ def _quiet(part: ContactProblem, speed: float) -> ContactProblem:
 def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -> ContactSolution:
     """The same of contacts that move each other."""
     start = _start(problem)
-    solution = QUICK.solve(problem, start) if solvers is None else None
+    solution = FIRST.solve(problem, start) if solvers is None else None
     if solution is None:
         others = _behind_the_first() if solvers is None else solvers
         solution = next((found for one in others if (found := one.solve(problem, start)) is not None), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import hypot
+from math import hypot, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE, rounding
 from .contract import ContactSolver, Start
 from .slip_directions import LEAP, Factors, GivenForces, agreed, continued, farthest, free_direction, turned
 
+FEW_ROUNDS = 16  # of corrections of many contacts: more seldom lead anywhere
+
 
 @dataclass(frozen=True)
 class Pivot(ContactSolver):
@@ -27,20 +29,23 @@ class Pivot(ContactSolver):
 
     Attributes:
         quick: unknown slip directions are found by Newton's method alone, since the modes may be wrong.
+        singly: of more contacts than so many, modes are not corrected one at a time, nor often all at once.
     """
 
     quick: bool = False
+    singly: float = inf
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
         """The solution to which corrections of the modes in `start` lead; None where they run in circles."""
         if self.quick and not start.lifted and problem.compiled is not None:
             with suppress(Unknown):
-                return _compiled(problem, start)
+                return _compiled(problem, start, self._corrects_singly(problem))
         modes = problem.with_hosts(start.modes) if problem.hosts else start.modes
         directions, lifted = start.directions, start.lifted
         seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
         one_at_a_time = False
-        for _ in range(8 * len(modes) + 8):
+        singly = self._corrects_singly(problem)
+        for _ in range(8 * len(modes) + 8 if singly else FEW_ROUNDS):
             if lifted != problem.lifted:
                 problem = replace(problem, lifted=lifted)
             solution = solve_modes(problem, modes, directions, self.quick)
@@ -48,7 +53,7 @@ class Pivot(ContactSolver):
             if not found:
                 return solution
             if (modes, lifted) in seen:
-                if one_at_a_time:
+                if one_at_a_time or not singly:
                     return None
                 one_at_a_time, seen = True, set()
             seen.add((modes, lifted))
@@ -56,8 +61,11 @@ class Pivot(ContactSolver):
             modes, directions, lifted = corrected(solution, {worst: found[worst]} if one_at_a_time else found)
         return None
 
+    def _corrects_singly(self, problem: ContactProblem) -> bool:
+        return len(problem.dims) <= self.singly or bool(problem.given)
 
-def _compiled(problem: ContactProblem, start: Start) -> ContactSolution | None:
+
+def _compiled(problem: ContactProblem, start: Start, singly: bool) -> ContactSolution | None:
     """What a compiled engine makes of quick pivoting.
 
     Raises:
@@ -66,7 +74,7 @@ def _compiled(problem: ContactProblem, start: Start) -> ContactSolution | None:
     plain = problem.plain
     if plain is None or problem.compiled is None:
         raise Unknown
-    found = problem.compiled.pivot(plain, start.modes, start.directions)
+    found = problem.compiled.pivot(plain, start.modes, start.directions, singly)
     return None if found is None else ContactSolution(problem, *found)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from contactsim.contact import cone_program, even_sharing, smallest_in_cones, stick_slip_choice, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
-from contactsim.contact.solvers import gauss_seidel, slip_directions
+from contactsim.contact.solvers import gauss_seidel, pivot, slip_directions
 
 from . import _native
 
@@ -62,6 +62,8 @@ RULES = _native.PivotRules(
     sweeps=list(stick_slip_choice.FEW_SWEEPS),
     inner=gauss_seidel.INNER,
     agreements=slip_directions.AGREEMENTS,
+    singly=stick_slip_choice.SINGLY,
+    few_rounds=pivot.FEW_ROUNDS,
     forces=FORCES,
 )
 
@@ -120,10 +122,12 @@ class _Search:
 class NativeSolver(CompiledSolver):
     """Contacts without resistances, and without forces that are given."""
 
-    def pivot(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> Pivoted | None:
+    def pivot(
+        self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, singly: bool = True
+    ) -> Pivoted | None:
         """Admissible modes, corrected from those given; None where the corrections run in circles."""
         (own, _kept), search = _made(problem), _Search(problem, modes, directions)
-        return search.found(_native.pivot(own, RULES, *search.arrays))
+        return search.found(_native.pivot(own, RULES, singly, *search.arrays))
 
     def chosen(
         self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, evenly: bool

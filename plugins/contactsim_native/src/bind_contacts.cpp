@@ -52,13 +52,14 @@ void bind_rules(nb::module_& m) {
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
                       double, double, double, double, double, double, double, double, int, int, int, int,
-                      int, std::vector<int>, ForceRules>(),
+                      int, int, int, std::vector<int>, ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
              nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
              nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("on_circle"), nb::arg("clear"),
              nb::arg("hangs"), nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"),
-             nb::arg("followed"), nb::arg("inner"), nb::arg("agreements"), nb::arg("sweeps"), nb::arg("forces"));
+             nb::arg("followed"), nb::arg("inner"), nb::arg("agreements"), nb::arg("singly"),
+             nb::arg("few_rounds"), nb::arg("sweeps"), nb::arg("forces"));
 }
 
 Chosen chosen_of(const Choice& modes, const Out& directions, const Choice& directed) {
@@ -113,14 +114,14 @@ struct Choices {
 void bind_pivot(nb::module_& m) {
     m.def(
         "pivot",
-        [](const ContactProblem& problem, const PivotRules& rules, Choice modes, Out directions, Choice directed,
-           Out forces) {
+        [](const ContactProblem& problem, const PivotRules& rules, bool singly, Choice modes, Out directions,
+           Choice directed, Out forces) {
             const Choices choices{modes, directions, directed, forces};
             Chosen chosen = choices.start(problem);
             Pivoted found;
             {
                 nb::gil_scoped_release released;
-                found = pivot(problem, rules, chosen);
+                found = pivot(problem, rules, chosen, singly);
             }
             return choices.tell(found, chosen);
         },

@@ -764,13 +764,14 @@ Verdict correct(const ContactProblem& problem, const PivotRules& rules, Chosen& 
     return system.correct(worst_alone) ? Verdict::broken : Verdict::admissible;
 }
 
-Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
+Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool singly) {
     Modes system(problem, rules, chosen, false);
     Corrections corrections;
-    for (int k = 0; k < 8 * problem.count + 8; ++k) {
+    const int rounds = singly ? 8 * problem.count + 8 : rules.few_rounds;
+    for (int k = 0; k < rounds; ++k) {
         if (!system.solve()) return Pivoted::unknown;
         if (!system.correct(corrections.one_at_a_time(chosen))) return Pivoted::solved;
-        if (!corrections.go_on()) return Pivoted::none;
+        if (!corrections.go_on(singly)) return Pivoted::none;
     }
     return Pivoted::none;
 }

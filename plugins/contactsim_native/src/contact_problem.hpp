@@ -22,6 +22,8 @@ struct PivotRules {
     double hangs;     // share of a row that is not one of others, on which it hangs
     double blown_up;  // stands for one over the yielding of contacts that hardly yield
     int quick_steps, newton_steps, followed, inner, agreements;
+    int singly;               // contacts at most whose modes are corrected one at a time before sweeps are tried
+    int few_rounds;           // of corrections of more of them
     std::vector<int> sweeps;  // one after the other, behind each of which modes are looked at
     ForceRules forces;
 };
@@ -64,9 +66,9 @@ class Corrections {
         return one_at_a_time_ || again_;
     }
 
-    // False where they run in circles.
-    bool go_on() {
-        if (again_ && one_at_a_time_) return false;
+    // False where they run in circles: those of one contact at a time, or if these are not wanted those of all.
+    bool go_on(bool singly = true) {
+        if (again_ && (one_at_a_time_ || !singly)) return false;
         if (again_) one_at_a_time_ = true, seen_.clear();
         seen_.insert(modes_);
         return true;
@@ -83,8 +85,8 @@ class Corrections {
 enum class Pivoted { solved, none, unknown };
 
 // Modes corrected from those that are given, all at once at first and then one at a time, until no contact breaks the
-// law.
-Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen);
+// law; not singly: in few rounds, and all at once alone.
+Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool singly = true);
 
 enum class Verdict { admissible, broken, unknown };
 

@@ -105,7 +105,7 @@ Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::
 
 Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<Touch> guess = chosen.modes;
-    Pivoted found = pivot(problem, rules, chosen);
+    Pivoted found = pivot(problem, rules, chosen, problem.count <= rules.singly || !problem.given.empty());
     std::vector<double> forces(problem.rows, 0.0);
     for (const int sweeps : rules.sweeps) {
         if (found != Pivoted::none || !problem.given.empty()) break;
