@@ -11,7 +11,7 @@ import numpy as np
 from ..common.arrays import Array
 from .manifold import Manifold
 
-AT_ONCE = 64  # steps, after which a run looks up again
+AT_ONCE = 128  # steps or events, after which a run looks up again
 
 
 @dataclass(eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from ..common.arrays import Array
 from .course import Course, Passed
 from .system import HybridSystem
 from .trajectory import Arc, Event
@@ -44,6 +45,7 @@ class Journey(NamedTuple):
     Attributes:
         events: the first of them is that of the departure.
         arcs: between them: one less, each ended by the next event.
+        t, mode, x: behind the last event, which is not made for that: its time [s], and where it led.
         evaluations: of the field.
         first_step: of the arc behind the last event [s].
         at_one_instant, to_and_fro: as of a departure, behind the last event.
@@ -52,6 +54,9 @@ class Journey(NamedTuple):
 
     events: Sequence[Event]
     arcs: Sequence[Arc]
+    t: float
+    mode: Hashable
+    x: Array
     evaluations: int
     first_step: float | None
     at_one_instant: int

@@ -525,9 +525,8 @@ class Simulation:
         self._evaluations += journey.evaluations
         self._step_size = journey.first_step
         self._at_one_instant, self._to_and_fro = journey.at_one_instant, journey.to_and_fro
-        last = self._events[-1]
-        self.t = last.time
-        self._enter(last.mode_post, last.x_post)
+        self.t = journey.t
+        self._enter(journey.mode, journey.x)
         if journey.begun is not None:
             self._stepper.take_up(*journey.begun)
         return True

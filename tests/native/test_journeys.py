@@ -17,6 +17,7 @@ from random_scenes import scene
 import contactsim as cs
 from contactsim.analysis.parameter_family import member
 from contactsim.contact.modes import ContactState, SystemMode
+from contactsim.contact_dynamics.journeys import Log
 from contactsim.hybrid.journeys import Departure, Journey
 from contactsim.hybrid.simulate import EVENTS_AT_ONE_INSTANT, EVENTS_TO_AND_FRO, simulate
 
@@ -227,6 +228,21 @@ def test_events_that_nobody_asked_for_are_saved_and_copied() -> None:
         assert [len(arc.segments) for arc in copied.arcs] == [len(arc.segments) for arc in untold[3].arcs]
     assert "Event(" in repr(untold[3].all_events[5])
     assert not hasattr(untold[3].all_events[5], "unheard of")
+
+
+def test_a_run_goes_on_without_the_events_that_it_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    whole = Log.event
+
+    def event(log: Log, k: int) -> dict[str, Any]:
+        made.append(k)
+        return whole(log, k)
+
+    monkeypatch.setattr(Log, "event", event)
+    run = landings.landing("hexapod", 0).run()
+    assert not made
+    assert run.all_events[-1].time <= landings.DURATION
+    assert made
 
 
 def test_threads_are_told_of_one_run_at_once() -> None:

@@ -346,8 +346,8 @@ bool solve_forces(const Robot& robot, const ContactMode& mode, Scratch& s, doubl
     delassus(robot, s, s.directions, size);
     s.unknown.resize(size);
     for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
-    const bool solved = mode.redundant ? solve_redundant(robot, mode, s)
-                                       : solve_dense(s.matrix, s.unknown, size, &s.determinant);
+    const bool solved =
+        mode.redundant ? solve_redundant(robot, mode, s) : solve_dense(s.matrix, s.unknown, size, &s.determinant);
     if (!solved) return false;
     moved_by(robot, s, acceleration);
     for (int k = 0; k < nv; ++k) acceleration[k] += s.unforced[k];
@@ -618,20 +618,23 @@ double region_margin(const Contact& contact, int side, const Sweep& sweep) {
     return margin(*contact.other, *contact.region, side, ball_of(contact, sweep), sweep);
 }
 
+bool velocities_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v,
+                   double* rates) {
+    if (contact.is_limit()) {
+        rates[0] = contact.sign * v[contact.velocity];
+        return true;
+    }
+    const Vec3 centre = centre_of(contact, sweep);
+    Footing under;
+    if (!stand(mode.terrain, contact, sweep, under)) return false;
+    const Vec3 slip = slip_velocity(mode.terrain, contact, centre, sweep, under);
+    for (std::size_t d = 0; d < mode.terrain.basis.size(); ++d) rates[d] = dot(under.axis[d], slip);
+    return true;
+}
+
 bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
-    const int count = static_cast<int>(mode.terrain.basis.size());
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
-        const Contact& contact = mode.closed[i].contact;
-        double* own = rates + mode.first[i];
-        if (contact.is_limit()) {
-            own[0] = contact.sign * v[contact.velocity];
-            continue;
-        }
-        const Vec3 centre = centre_of(contact, sweep);
-        Footing under;
-        if (!stand(mode.terrain, contact, sweep, under)) return false;
-        const Vec3 slip = slip_velocity(mode.terrain, contact, centre, sweep, under);
-        for (int d = 0; d < count; ++d) own[d] = dot(under.axis[d], slip);
+        if (!velocities_of(mode, mode.closed[i].contact, sweep, v, rates + mode.first[i])) return false;
     }
     return true;
 }
@@ -734,8 +737,8 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         delassus(robot, s, s.held, k);
         s.unknown.resize(k);
         for (int i = 0; i < k; ++i) s.unknown[i] = -wrong[i];
-        const bool solved = mode.redundant ? smallest_forces(mode.redundant->ranks, owner, s)
-                                           : solve_dense(s.matrix, s.unknown, k);
+        const bool solved =
+            mode.redundant ? smallest_forces(mode.redundant->ranks, owner, s) : solve_dense(s.matrix, s.unknown, k);
         if (!solved) return false;
         native::moved_by(robot, s, moved.data());
         return true;

@@ -45,7 +45,7 @@ struct Closed {
     State state;
     double friction = 0.0;
     double resting = 0.0;  // static friction, of redundant modes
-    Yielding law{};  // where the ground gives way
+    Yielding law{};        // where the ground gives way
 };
 
 // What slips remember from one step to the next.
@@ -161,8 +161,9 @@ bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, F
 bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s);
 
 // Acceleration (nv,) under the applied forces; false where the rows depend on each other, or a contact has none; in a
-// redundant mode where it is not clear whether they do, or which forces act. M a = f + D^T lam with C a + bias = 0: C the
-// rows that are held, D = C but n - mu t s where contacts slip. On ground that gives way M a = f + J^T lam, with forces lam of the state.
+// redundant mode where it is not clear whether they do, or which forces act. M a = f + D^T lam with C a + bias = 0: C
+// the rows that are held, D = C but n - mu t s where contacts slip. On ground that gives way M a = f + J^T lam, with
+// forces lam of the state.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
 
@@ -209,6 +210,9 @@ double region_margin(const Contact& contact, int side, const Sweep& sweep);
 // Contact velocities (rows,) of the closed contacts, where the joints' velocities are known; false where hills have no
 // point nearest to one.
 bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates);
+
+// The same of one contact, for which those of the joints that it hangs on are enough.
+bool velocities_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v, double* rates);
 
 // A gap and its rate; a lower bound of it without a rate, high above hills. Of two looks that are smooth the piece is
 // the same where the gap is smooth between them, too; apart: it cannot fire as it is, however low it is.

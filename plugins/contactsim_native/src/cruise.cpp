@@ -77,8 +77,9 @@ void Voyage::expand(double approach) {
     }
     course_.expandable = rules_.sooner * approach;
     if (slowest_ <= rules_.all_but * arc_.slip_speed) return;
-    const Origin origin{
-        robot_, arc_.mode, arc_.drive, room_.known, step_.t0, step_.start.data(), room_.acceleration.data()};
+    const double* x = step_.start.data();
+    const Scratch* laid = room_.knows(step_.t0, x) ? &room_.scratch : nullptr;
+    const Origin origin{robot_, arc_.mode, arc_.drive, room_.known, step_.t0, x, room_.acceleration.data(), laid};
     if (!expansion_.make(origin, references(), rules_.expanding, approach / rules_.approach, course_.atol)) return;
     room_.expansion = &expansion_;
     course_.evaluations += expansion_.evaluations();

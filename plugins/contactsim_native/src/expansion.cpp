@@ -86,25 +86,36 @@ void Expansion::drive(const Origin& origin, double t) {
     scratch_.sweep.ground = mode_->terrain.at(t);
 }
 
-void Expansion::mobility(const Robot& robot, int row, double* out) const {
-    std::copy_n(&scratch_.row[row * nv_], nv_, out);
-    scratch_.sweep.solve_inwards(robot, out, 1, tips_[row]);
-    scratch_.sweep.solve_outwards(robot, out);
+void Expansion::mobility(const Robot& robot, const Scratch& laid, int row, const Tips& tips, double* out) {
+    std::copy_n(&laid.row[row * robot.nv], robot.nv, out);
+    laid.sweep.solve_inwards(robot, out, 1, tips);
+    laid.sweep.solve_outwards(robot, out);
 }
 
 bool Expansion::look(const Origin& origin, const Expanding& rules, double share, const double* change,
                      double* numbers) {
     const Robot& robot = origin.robot;
-    const int forces = 3 * slips_, held = static_cast<int>(held_.size());
     drive(origin, place(origin, rules, share, change));
-    if (!lay_rows(robot, *mode_, x_.data(), x_.data() + robot.nq, scratch_)) return false;
-    const double *row = scratch_.row.data(), *bias = scratch_.bias.data();
+    return lay_rows(robot, *mode_, x_.data(), x_.data() + robot.nq, scratch_) && gather(robot, scratch_, numbers);
+}
+
+bool Expansion::look_here(const Origin& origin, const Expanding& rules, double* numbers) {
+    const Robot& robot = origin.robot;
+    if (!origin.laid) return look(origin, rules, 0.0, std::vector<double>(nv_, 0.0).data(), numbers);
+    x_.assign(origin.x, origin.x + robot.nq + nv_);
+    drive(origin, origin.t);
+    return gather(robot, *origin.laid, numbers);
+}
+
+bool Expansion::gather(const Robot& robot, const Scratch& laid, double* numbers) {
+    const int forces = 3 * slips_, held = static_cast<int>(held_.size());
+    const double *row = laid.row.data(), *bias = laid.bias.data();
     double *unforced = numbers, *pushed = numbers + at_.pushed;
-    for (int k = 0; k < nv_; ++k) unforced[k] = scratch_.sweep.free[k] + applied_[k];
-    scratch_.sweep.solve(robot, unforced);
-    for (int j = 0; j < forces; ++j) mobility(robot, pushed_[j], pushed + j * nv_);
+    for (int k = 0; k < nv_; ++k) unforced[k] = laid.sweep.free[k] + applied_[k];
+    laid.sweep.solve(robot, unforced);
+    for (int j = 0; j < forces; ++j) mobility(robot, laid, pushed_[j], tips_[pushed_[j]], pushed + j * nv_);
     solved_.resize(held * nv_);
-    for (int i = 0; i < held; ++i) mobility(robot, held_[i], &solved_[i * nv_]);
+    for (int i = 0; i < held; ++i) mobility(robot, laid, held_[i], tips_[held_[i]], &solved_[i * nv_]);
     // Forces that hold what is held against all of these, column by column.
     system_.clear(held, held), answers_.clear(held, 1 + forces);
     for (int i = 0; i < held; ++i) {
@@ -168,7 +179,7 @@ bool Expansion::make(const Origin& origin, const References& references, const E
     parts_.clear(3 + free_, at_.all);
     double *here = parts_.rows()[0], *half = parts_.rows()[1], *end = parts_.rows()[2];
     const std::vector<double> still(nv_, 0.0);
-    if (!look(origin, rules, 0.0, still.data(), here) || !look(origin, rules, 0.5, still.data(), half) ||
+    if (!look_here(origin, rules, here) || !look(origin, rules, 0.5, still.data(), half) ||
         !look(origin, rules, 1.0, still.data(), end)) {
         return false;
     }
@@ -204,7 +215,7 @@ bool Expansion::make(const Origin& origin, const References& references, const E
            !is_off(references, t, there, truth.data(), told.rates);
 }
 
-void Expansion::blend(double t, const double* v, int count) {
+void Expansion::weigh(double t, const double* v) {
     const double since = t - t0_, s = since / duration_;
     weights_ = {1.0, s, s * s};
     for (int j = 0; j < free_; ++j) {
@@ -213,6 +224,10 @@ void Expansion::blend(double t, const double* v, int count) {
         for (int k = 0; k < nv_; ++k) left += row[k] * (v[k] - v_[k] - since * acceleration_[k]);
         weights_.push_back(left);
     }
+}
+
+void Expansion::blend(double t, const double* v, int count) {
+    weigh(t, v);
     now_.clear(1, count);
     add_product(now_.rows(), 1.0, {weights_.data(), 3 + free_}, parts_.rows(), 1, 3 + free_, now_.stride);
 }
@@ -281,6 +296,19 @@ bool Expansion::tell(const References& references, double t, const double* v, do
     solve_dense(matrix_, normal_, slips_, &smooth);
     regularity = smooth > 0.0 ? rubbing / smooth : 1.0;
     return true;
+}
+
+void Expansion::slip_rates(int contact, double t, const double* v, double* rates) {
+    weigh(t, v);
+    const int first = mode_->first[contact], rows = rows_of(*mode_, mode_->closed[contact]);
+    std::vector<double> row(nv_);
+    for (int i = 0; i < rows; ++i) {
+        std::fill(row.begin(), row.end(), 0.0);
+        for (int p = 0; p < 3 + free_; ++p) {
+            add_scaled(row.data(), weights_[p], parts_.rows()[p] + at_.rows + (first + i) * nv_, nv_);
+        }
+        rates[i] = product(row.data(), v, nv_);
+    }
 }
 
 bool Expansion::is_off(const References& references, double t, const double* v, const double* acceleration,

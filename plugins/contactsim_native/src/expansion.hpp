@@ -26,6 +26,7 @@ struct Origin {
     Known& known;  // references of the drive
     double t;
     const double *x, *acceleration;
+    const Scratch* laid;  // with the rows of the closed contacts there; null: they are not laid
 };
 
 // The motion in which all rows but those of slips are held, and what each force of a slip adds to that,
@@ -57,6 +58,9 @@ class Expansion {
     // leaves of the determinant of the closed contacts.
     bool tell(const References& references, double t, const double* v, double* acceleration, Forces& told,
               std::vector<double>& change, double& regularity);
+
+    // Velocities of one closed contact (its rows,) alone, at a time and a velocity (nv,).
+    void slip_rates(int contact, double t, const double* v, double* rates);
 
     // Whether it misses an acceleration or contact velocities by more than its accuracy.
     bool is_off(const References& references, double t, const double* v, const double* acceleration,
@@ -100,13 +104,22 @@ class Expansion {
     void drive(const Origin& origin, double t);
 
     // M^-1 times a row (nv,), where rows were laid.
-    void mobility(const Robot& robot, int row, double* out) const;
+    static void mobility(const Robot& robot, const Scratch& laid, int row, const Tips& tips, double* out);
 
     // The numbers there; false where there are none.
     bool look(const Origin& origin, const Expanding& rules, double share, const double* change, double* numbers);
 
+    // The same where the expansion begins.
+    bool look_here(const Origin& origin, const Expanding& rules, double* numbers);
+
+    // The same where rows were laid, under the forces that were found.
+    bool gather(const Robot& robot, const Scratch& laid, double* numbers);
+
     // Changes (free, nv) of the velocity of which each changes one free slip by one, and nothing that is held.
     bool ways(const double* numbers, std::vector<double>& found);
+
+    // The shares of K_0, K_1, K_2 and each L_j at a time and a velocity, into weights_.
+    void weigh(double t, const double* v);
 
     // The first of the numbers at a time and a velocity, into now_.
     void blend(double t, const double* v, int count);

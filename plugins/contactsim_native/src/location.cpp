@@ -137,24 +137,40 @@ bool Voyage::follow_falls() {
     return course_.fired.empty() || !(0.0 < left && left <= arc_.event_time);
 }
 
+const Sweep& Voyage::carried(const Contact& contact, double t, const double* x, bool moving) {
+    Sweep& sweep = aside_.scratch.sweep;
+    const double* v = x + robot_.nq;
+    sweep.prepare(robot_);
+    sweep.ground = arc_.mode.terrain.at(t);
+    if (!contact.other) {
+        sweep.motions_of(robot_, contact.is_limit() ? -1 : contact.joint, x, v);
+    } else if (moving) {
+        sweep.motions(robot_, x, v);
+    } else {
+        sweep.places(robot_, x);
+    }
+    return sweep;
+}
+
+bool Voyage::slips_at(int closed, double t, const double* x, double* rates) {
+    const double* v = x + robot_.nq;
+    if (room_.expansion && room_.expansion->holds(t)) {
+        room_.expansion->slip_rates(closed, t, v, rates);
+        return true;
+    }
+    const Contact& contact = arc_.mode.closed[closed].contact;
+    return velocities_of(arc_.mode, contact, carried(contact, t, x, true), v, rates);
+}
+
 double Voyage::guard_at(double t, int g) {
     const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
-    if (arc_.guards.all[g].kind == GuardKind::margin) return arc_.guards.all[g].margin(t, x);
-    if (arc_.guards.all[g].kind == GuardKind::gap) {
-        Sweep& sweep = aside_.scratch.sweep;
-        sweep.prepare(robot_);
-        sweep.places(robot_, x);
-        sweep.ground = arc_.mode.terrain.at(t);
-        return arc_.guards.all[g].sense * shown_gap(arc_, g, sweep, x);
-    }
-    if (looks_at_slips(arc_.guards.all[g].kind) && !(room_.expansion && room_.expansion->holds(t))) {
-        Scratch& scratch = aside_.scratch;
-        scratch.sweep.prepare(robot_);
-        scratch.sweep.motions(robot_, x, x + robot_.nq);
-        scratch.sweep.ground = arc_.mode.terrain.at(t);
+    const Guard& guard = arc_.guards.all[g];
+    if (guard.kind == GuardKind::margin) return guard.margin(t, x);
+    if (guard.kind == GuardKind::gap) return guard.sense * shown_gap(arc_, g, carried(guard.contact, t, x, false), x);
+    if (looks_at_slips(guard.kind)) {
         one_.resize(arc_.mode.rows);
-        if (!contact_velocities(arc_.mode, scratch.sweep, x + robot_.nq, one_.data())) return NAN;
-        return of_slip(arc_, rules_, references(), arc_.guards.all[g], one_);
+        if (!slips_at(guard.closed, t, x, &one_[arc_.mode.first[guard.closed]])) return NAN;
+        return of_slip(arc_, rules_, references(), guard, one_);
     }
     one_.resize(ng_);
     return values_within(t, x, one_.data()) ? one_[g] : std::numeric_limits<double>::quiet_NaN();

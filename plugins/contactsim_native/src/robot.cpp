@@ -132,6 +132,18 @@ void Sweep::motions(const Robot& robot, const double* q, const double* v) {
     }
 }
 
+void Sweep::motions_of(const Robot& robot, int j, const double* q, const double* v) {
+    ++looks, has_mass_ = false;
+    thread_local std::vector<int> inwards;
+    inwards.clear();
+    for (int i = j; i >= 0; i = robot.joints[i].parent) inwards.push_back(i);
+    if (j >= 0 && inwards.back() != 0) locate(robot, 0, q);  // which tells the origin
+    for (auto i = inwards.rbegin(); i != inwards.rend(); ++i) {
+        locate(robot, *i, q);
+        move(robot, *i, v);
+    }
+}
+
 void Sweep::at(const Robot& robot, const double* q, const double* v) {
     const int n = static_cast<int>(robot.joints.size());
     const bool there = stays && has_mass_ && std::equal(q_.begin(), q_.end(), q);

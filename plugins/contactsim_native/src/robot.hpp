@@ -77,8 +77,10 @@ struct Sweep {
     void at(const Robot& robot, const double* q, const double* v);
     void places(const Robot& robot, const double* q);                    // of the joints alone
     void motions(const Robot& robot, const double* q, const double* v);  // and their velocities
-    void factorise(const Robot& robot);                                  // mass = L^T D L along the tree
-    void solve(const Robot& robot, double* b) const;                     // mass^-1 b in place
+    // The same of the joints from the root to joint j alone; none where there is no such joint.
+    void motions_of(const Robot& robot, int j, const double* q, const double* v);
+    void factorise(const Robot& robot);               // mass = L^T D L along the tree
+    void solve(const Robot& robot, double* b) const;  // mass^-1 b in place
     // L^-T b of `count` rows (nv,) at once that have entries at the velocities `tips` and inwards of them alone.
     void solve_inwards(const Robot& robot, double* b, int count, const Tips& tips) const;
     void solve_outwards(const Robot& robot, double* b) const;  // L^-1 D^-1 b

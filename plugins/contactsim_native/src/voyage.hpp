@@ -87,8 +87,8 @@ class Voyage {
     double approach_ = 0.0;                     // by how much any bodies come closer to each other in it [m]
     std::vector<double> one_;
     std::vector<Crossing> falls_;
-    double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
-    bool knows_start_ = false;  // whether the motion was found where the step starts
+    double bottom_ = INFINITE;   // where a true step has to lead to before all of these fall
+    bool knows_start_ = false;   // whether the motion was found where the step starts
     bool knows_values_ = false;  // and the guards that follow
     bool free_ = false, begins_ = false, watches_motion_ = false;
     bool landed_ = false;   // whether the step is one of its own to where a guard fires, not a part of the one before
@@ -339,6 +339,12 @@ class Voyage {
 
     // A guard within the step.
     double guard_at(double t, int g);
+
+    // The joints that a contact hangs on, at (t, x), and how they move, where that is asked for.
+    const Sweep& carried(const Contact& contact, double t, const double* x, bool moving);
+
+    // Velocities of a closed contact (its rows,) there; false where there is no ground.
+    bool slips_at(int closed, double t, const double* x, double* rates);
 
     // The time at which a guard is at its level; false where its bracket has none.
     bool zero(const Crossing& hit, double& time);

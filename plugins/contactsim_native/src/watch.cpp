@@ -439,16 +439,13 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
     const double end = std::min(until, step_.t1);
     if (start >= end) return Shown::clear;
     const double sense = arc_.guards.all[g].sense;
-    aside_.scratch.sweep.prepare(robot_);
     const auto missed = [&](double t) {
         const double share = (t - step_.t0) / (step_.t1 - step_.t0), arch = 4.0 * share * (1.0 - share);
         return error_[g] * arch * arch;
     };
     const auto look = [&](double t) {
         const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
-        Sweep& sweep = aside_.scratch.sweep;
-        sweep.motions(robot_, x, x + robot_.nq);
-        sweep.ground = arc_.mode.terrain.at(t);
+        const Sweep& sweep = carried(arc_.guards.all[g].contact, t, x, true);
         const Nearing seen = shown_nearing(arc_, g, sweep, x, x + robot_.nq);
         return Look{t, sense * seen.gap, sense * seen.rate, seen.smooth, seen.piece, seen.apart};
     };
