@@ -21,6 +21,7 @@ from ..multibody.plain_robot import PlainMargin, plain_margin
 from .compiled_resolution import CompiledResolution
 from .contact_rows import ContactEvent, PostEvent, bounces_ended
 from .engines import CompiledJourney, CompiledPassage, PlainPassage
+from .rigid_guards import SEAMLESS
 from .world import World
 
 
@@ -152,7 +153,8 @@ class Log:
             return contacts.transition(t, x, mode, told.fired)
         if resolved is None:
             identity = partial(np.eye, self._passage.world.tangent_size)
-            return Transition(x, after, derivative=identity, still=True, unmoved=True)
+            seamless = SEAMLESS.issuperset([name[0] for name in told.fired if isinstance(name, tuple)])
+            return Transition(x, after, derivative=identity, still=True, unmoved=True, seamless=seamless)
         kinds = {i: kind for kind, i in sorted(name for name in told.fired if isinstance(name, tuple))}
         switched = {i: mode.contacts[i] for i, kind in kinds.items() if kind == "enable"}
         if switched:

@@ -25,6 +25,7 @@ OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact 
 WITH_ACCELERATIONS = (*OF_FORCES, "jam", "turn", "open")  # kinds that look at forces or accelerations
 OF_MOTION = ("gap", "slow", "fast", "stop")  # kinds that look at places and velocities alone
 GIVEN = ("close", "open", "arm")  # kinds by functions of a user's; so is "enable" where it is not told as data
+SEAMLESS = {"slow", "enable"}  # kinds behind which the field goes on: what slips is held to the direction it has there
 OF_SLIPS = ("slow", "stop", "fast")  # kinds that look at contact velocities
 
 

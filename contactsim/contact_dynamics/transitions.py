@@ -23,7 +23,7 @@ from .contact_rows import ContactEvent, Happened, Impact, bounces_ended, closed_
 from .resolution import PostEvent, Resolution
 from .rigid_arc import closed_forces, prepare
 from .rigid_flow import flow_of
-from .rigid_guards import SIDE
+from .rigid_guards import SEAMLESS, SIDE
 from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
 
@@ -370,7 +370,7 @@ class RigidContacts:
         identity = partial(np.eye, self._world.tangent_size)
         turning = {i: kind for i, kind in kinds.items() if kind != "enable"}
         if not turning:
-            return Transition(x, mode, derivative=identity, still=True, unmoved=True)
+            return Transition(x, mode, derivative=identity, still=True, unmoved=True, seamless=True)
         arc, leaves = prepare(self._world, mode), LEAVE * self._world.tolerances.slip_speed
         rates = arc.velocities(t, x)
         states = dict[int, ContactState]()
@@ -379,7 +379,8 @@ class RigidContacts:
             slow = kind == "turn" or (kind == "slow" and hypot(*z) < leaves)
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(mode.contacts[i], phase=phase, direction=unit(z) if slow else ())
-        return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True)
+        seamless = SEAMLESS.issuperset(kinds.values())
+        return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True, seamless=seamless)
 
     # --- the record of an event ---------------------------------------------------------------------------------
 

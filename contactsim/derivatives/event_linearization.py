@@ -8,7 +8,7 @@ parameters p, which no event changes; then guards and resets are differentiated 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from .saltation import length, saltation_of
 from .zero import FALLING, GRAZE, SHARPEST
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
-LATER = -1.0  # what is noted of a guard close to zero that the run meets in an event of its own, a little later
+LATER = -1.0  # reach of a guard close to zero that the run meets in an event of its own, a little later
 TIME_STEP = 2e-5  # differences by time [s]
 SMOOTH = 1e-2  # share of the time within which a guard is smooth, in differences of fourth order
 PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_scale`
@@ -119,7 +119,7 @@ class Node:
         behind: the system behind the event, where that is another one (a parameter was set, a push began or ended).
         fired: all guards that fired here in the run itself, if it met an event here.
         clock: whether something by the clock is still to come at this instant.
-        reaches: how far from zero guards may be that are at zero in the run itself; LATER: they are not.
+        root: the node at which the run met its event here, if this one lies behind that.
     """
 
     def __init__(
@@ -133,13 +133,13 @@ class Node:
         behind: HybridSystem | None = None,
         fired: frozenset[Hashable] | None = None,
         clock: bool = False,
-        reaches: Mapping[Hashable, float] | None = None,
+        root: Node | None = None,
     ) -> None:
         self.system, self.t, self.x, self.mode = system, t, x, mode
         self.tolerances, self.parameters = tolerances, parameters
         self._behind, self._fired = behind or system, fired
         self._recorded: Recorded | None = None
-        self.clock, self._reaches = clock, reaches or {}
+        self.clock, self._root = clock, root
         self._gradients: dict[Hashable, Array] = {}
         self._by_states: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
@@ -150,18 +150,16 @@ class Node:
         fired: frozenset[Hashable],
         behind: HybridSystem,
         clock: bool,
-        reaches: Mapping[Hashable, float],
         recorded: Recorded | None,
     ) -> Node:
         """The node of an event that the run met here, with what is known of the guards; as the arguments of a node.
 
         Args:
-            fired, behind, clock, reaches: as those of a node.
+            fired, behind, clock: as those of a node.
             recorded: what the run made of it, where that can be taken as it is; None: it is worked out again.
         """
         node = copy.copy(self)
-        node._fired, node._behind, node.clock, node._reaches = fired, behind, clock, reaches
-        node._recorded = recorded
+        node._fired, node._behind, node.clock, node._recorded = fired, behind, clock, recorded
         return node
 
     @lazy
@@ -269,18 +267,38 @@ class Node:
         return (*groups, frozenset({CLOCK})) if self.clock else groups
 
     def near(self) -> list[tuple[Hashable, float, float]]:
-        """Guards that fall and are within their band around zero, or their rounding where that has no end.
+        """Guards that fall and are within their band around zero, with their value and its rounding."""
+        return [found for found in self._near if self._falls(found[0])]
 
-        With their value and its rounding.
-        """
-        watch = self.watch
+    @lazy
+    def _near(self) -> list[tuple[Hashable, float, float]]:
+        """The same of guards that fall or rise. Of a guard whose band has no end, its rounding counts."""
+        watch, names = self.watch, self.flow.guard_names
         band = np.where(np.isfinite(watch.band), watch.band, watch.rounding)
-        found = [(self.flow.guard_names[k], k) for k in np.flatnonzero(np.abs(watch.values) <= band)]
-        return [(name, float(watch.values[k]), float(watch.rounding[k])) for name, k in found if self._falls(name)]
+        within = np.flatnonzero(np.abs(watch.values) <= band).tolist()
+        return [(names[k], float(watch.values[k]), float(watch.rounding[k])) for k in within]
+
+    def joining(self, labels: Set[str], fired: frozenset[Hashable]) -> frozenset[Hashable]:
+        """Guards with such labels that are met here beside those that fired."""
+        beside = [found for found in self._near if found[0] not in fired]
+        own = [found for found in beside if self.system.guard_label(found[0]) in labels]
+        return frozenset([found[0] for found in own if self._falls(found[0]) and self.is_zero(*found)])
+
+    def reach(self, name: Hashable) -> float:
+        """How far from zero a guard may be that is at zero in the run itself; LATER: it is not."""
+        if self._root is not None:
+            return self._root.reach(name)
+        return 0.0 if self._fired is None else self._reaches.get(name, 0.0)
+
+    @lazy
+    def _reaches(self) -> dict[Hashable, float]:
+        """That of the guards that are near where the run met its event."""
+        met = (self._fired or frozenset()) - {CLOCK}
+        return {name: 2.0 * abs(value) if name in met else LATER for name, value, _ in self.near()} if met else {}
 
     def is_zero(self, name: Hashable, value: float, rounding: float) -> bool:
         """True where a guard of this value is met at this instant: it reaches zero within the accuracy of its time."""
-        reach = self._reaches.get(name, 0.0)
+        reach = self.reach(name)
         if reach == LATER:
             return False
         return abs(value) <= max(reach, rounding + ONE_INSTANT * self.tolerances.event_time * abs(self.rate(name)))
@@ -311,12 +329,11 @@ class Node:
             reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
-        by_clock = self._by_clock(fired)
-        name = CLOCK if by_clock else min(fired, key=str)
         plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
-        if by_clock:  # every neighbour meets it at this time
+        if self._is_seamless(fired) or self._by_clock(fired):  # when a neighbour meets it makes no difference
             nothing = np.zeros(self.dim)
             return Passage(node, reset, nothing if plain else None, nothing)
+        name = min(fired, key=str)
         self._demand_transversal(name)
         F_pre, F_post, DtR = self.field, node.field, reset_t
         if self.parameters.names:
@@ -350,6 +367,10 @@ class Node:
     def _went_on(self, fired: frozenset[Hashable]) -> bool:
         """True where the run is known to have gone on behind these guards, without any that jumped."""
         return self._recorded is not None and self._recorded.last and fired == self._fired
+
+    def _is_seamless(self, fired: frozenset[Hashable]) -> bool:
+        """True where the run itself met these guards, and moves on as if it had not."""
+        return self._went_on(fired) and self._recorded is not None and self._recorded.transition.seamless
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
         """True for guards below zero already: they fire where the state is, not where a neighbour meets them."""
@@ -394,7 +415,7 @@ class Node:
             self.tolerances,
             self.parameters,
             clock=self.clock and CLOCK not in fired,
-            reaches=self._reaches,
+            root=self._root or self,
         )
         size, extra = self.space.dim, len(self.parameters.names)
         matrix = np.zeros((node.space.dim + extra, size + extra))

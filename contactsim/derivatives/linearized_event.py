@@ -23,7 +23,7 @@ from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event
 from .contract import EventDerivative, Word
 from .crossing_orders import EventData
-from .event_linearization import LATER, Node, Parameters, Recorded
+from .event_linearization import Node, Parameters, Recorded
 from .zero import SAME
 
 T = TypeVar("T")
@@ -224,19 +224,15 @@ def event_data(
     system, t, x, mode = first.system, first.time, first.x_pre, first.mode_pre
     took_part = {*first.contacts, *first.impulses}
     clock = first.fired & {CLOCK}
-    met, reaches = set(first.fired - clock), {}
+    met = first.fired - clock
     at_start = Node(system, t, x, mode, tolerances, parameters)
-    for name, value, rounding in at_start.near() if met else ():
-        if name in met or (system.guard_label(name) in took_part and at_start.is_zero(name, value, rounding)):
-            met.add(name)
-            reaches[name] = 2.0 * abs(value)
-        else:
-            reaches[name] = LATER
+    if met and took_part:
+        met |= at_start.joining(took_part, met)
     recorded = None
     if first.fired == clock | met and behind is system and first.transition.derivative is not None:
         recorded = Recorded(first.transition, goes_on and last is first)
-    root = at_start.met(clock | met, behind, bool(clock), reaches, recorded)
-    groups = system.separable(t, x, mode, frozenset(met)) if met else ()
+    root = at_start.met(clock | met, behind, bool(clock), recorded)
+    groups = system.separable(t, x, mode, met) if met else ()
     after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
     return EventData(root, groups + ((clock,) if clock or not groups else ()), after)
 

@@ -32,6 +32,8 @@ class ChartPath:
 
     def between(self, t0: float, t1: float) -> ChartPath:
         """The steps that are at least partly between two times."""
+        if t0 <= self.start[0] and t1 >= self.start[-1]:
+            return self
         first = max(int(np.searchsorted(self.start, t0, side="right")) - 1, 0)
         first = int(np.searchsorted(self.step[:, 0], self.step[first, 0]))
         last = max(int(np.searchsorted(self.start, t1, side="right")), first + 1)

@@ -325,6 +325,8 @@ class Transition(Brief):
             be differenced.
         still: whether the reset does not depend on time, D_t R = 0.
         unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
+        seamless: whether the field behind it is the one before it, too, at this state: whether a neighbour meets the
+            event sooner or later makes no difference, to first order.
         accumulated: names of what came to rest here after infinitely many events (Zeno).
         jammed: names of what takes part in an impact without collision here (Painleve).
     """
@@ -340,5 +342,6 @@ class Transition(Brief):
     by_parameters: Callable[[tuple[str, ...]], Mapping[str, Array]] | None = None
     still: bool = False
     unmoved: bool = False
+    seamless: bool = False
     accumulated: tuple[str, ...] = ()
     jammed: tuple[str, ...] = ()

@@ -8,10 +8,12 @@ import pytest
 from landings import FINE, GAINS, Landing, differences, landing
 
 import contactsim as cs
+from contactsim.derivatives.event_linearization import Node
 from contactsim.hybrid.mode_directions import field_at, flow_at
 
 Array = np.ndarray
 AGREES = 1e-5  # relative to the largest entry, or to one: 1e-6 is what differences know
+SLOWLY = 1e-8  # relative: rounding of the directions of slips that are about to stop
 G = 9.81
 
 
@@ -129,3 +131,20 @@ def test_the_rate_with_which_an_arc_begins_is_that_of_its_flow() -> None:
     for arc in landing("go2", 0).run().arcs:
         given = arc.system, arc.mode, arc.t0, arc(arc.t0)
         np.testing.assert_array_equal(field_at(*given), flow_at(*given).field(*given[2:]))
+
+
+@pytest.mark.parametrize("engine", ["python", ""])
+def test_events_without_a_seam_are_the_identity(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The field is the same on both sides of them, so that the saltation matrix that is worked out tells the same."""
+    monkeypatch.setenv("CONTACTSIM_ENGINE", engine)
+    case = landing("go2", 0)
+    run = case.run()
+    events = [event for event in run.all_events if event.transition.seamless]
+    assert len(events) > 5
+    for event in events:
+        modes = event.mode_pre, event.mode_post
+        before, behind = (field_at(case.system, mode, event.time, event.x_pre) for mode in modes)
+        assert np.abs(before - behind).max() <= SLOWLY * np.abs(before).max()
+    found = cs.linearize(run).matrix()
+    monkeypatch.setattr(Node, "_is_seamless", lambda node, fired: False)
+    assert np.abs(found - cs.linearize(run).matrix()).max() <= SLOWLY * np.abs(found).max()

@@ -26,7 +26,7 @@ class Scheme(NamedTuple):
     Attributes:
         nodes, matrix: c (s,) and a (s, s).
         estimates: weights (k + 1, s) of its error: its quadrature less those without the first 1 to k nodes, k = 3 or
-            all but one; the last row extrapolates to the start of the step.
+            all but one, of two nodes all; the last row extrapolates to the start of the step.
     """
 
     nodes: Array
@@ -42,7 +42,7 @@ def radau(stages: int) -> Scheme:
     nodes[-1] = 1.0
     integrals = [_lagrange(nodes, j).integ() for j in range(stages)]
     matrix = np.array([[integral(c) - integral(0.0) for integral in integrals] for c in nodes])
-    estimates = np.tile(matrix[-1], (min(3, stages - 1), 1))
+    estimates = np.tile(matrix[-1], (min(3, max(stages - 1, 2)), 1))
     for left_out, row in enumerate(estimates, 1):
         kept = nodes[left_out:]
         coarse = [_lagrange(kept, j).integ() for j in range(len(kept))]

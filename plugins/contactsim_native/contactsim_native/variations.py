@@ -30,7 +30,7 @@ def _scheme(stages: int) -> _native.Scheme:
     return _native.Scheme(scheme.nodes, scheme.matrix, scheme.estimates @ np.linalg.inv(scheme.matrix), error)
 
 
-SCHEMES = [_scheme(stages) for stages in (3, 4, 5, 6, 7, 8)]
+SCHEMES = [_scheme(stages) for stages in (2, 3, 4, 5, 6, 7, 8)]
 CONTROL = _native.Control(
     growth=collocation.GROWTH,
     shrinkage=collocation.SHRINKAGE,

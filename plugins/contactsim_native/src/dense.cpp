@@ -42,23 +42,31 @@ EVERY_WIDTH void set_repeated(Rows c, const double* weights, int times, ConstRow
 
 namespace {
 
+// Eight numbers that are taken at once, or in parts by processors with narrower registers.
+typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
+static_assert(sizeof(Eight) == LANES * sizeof(double) && BLOCK == LANES);
+
+WITHIN Eight& eight(double* first) {
+    return *reinterpret_cast<Eight*>(first);
+}
+WITHIN const Eight& eight(const double* first) {
+    return *reinterpret_cast<const Eight*>(first);
+}
+
 // `largest`, in a version of its width.
 WITHIN double largest_of(const double* __restrict a, int count) {
-    double found[LANES] = {}, wrong[LANES] = {};
+    Eight found = {}, wrong = {};
     for (int first = 0; first < count; first += LANES) {
-        for (int l = 0; l < LANES; ++l) {
-            const double size = std::abs(a[first + l]);
-            found[l] = size > found[l] ? size : found[l];
-            wrong[l] += size - size;  // NaN where it is not finite
-        }
+        const Eight own = eight(a + first), size = own < 0.0 ? -own : own;
+        found = size > found ? size : found;
+        wrong += size - size;  // NaN where it is not finite
     }
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        for (int l = 0; l < half; ++l) {
-            found[l] = found[l + half] > found[l] ? found[l + half] : found[l];
-            wrong[l] += wrong[l + half];
-        }
+    double largest = 0.0, not_finite = 0.0;
+    for (int l = 0; l < LANES; ++l) {
+        largest = found[l] > largest ? found[l] : largest;
+        not_finite += wrong[l];
     }
-    return found[0] + wrong[0];
+    return largest + not_finite;
 }
 
 }  // namespace
@@ -72,17 +80,6 @@ EVERY_WIDTH double largest(const double* a, int count) {
 }
 
 namespace {
-
-// Eight numbers that are taken at once, or in parts by processors with narrower registers.
-typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
-static_assert(sizeof(Eight) == LANES * sizeof(double) && BLOCK == LANES);
-
-WITHIN Eight& eight(double* first) {
-    return *reinterpret_cast<Eight*>(first);
-}
-WITHIN const Eight& eight(const double* first) {
-    return *reinterpret_cast<const Eight*>(first);
-}
 
 // C += factor A B, for LANES columns and so many rows.
 WITHIN void add_tile(Rows c, double factor, ConstRows a, ConstRows b, const int rows, const int inner) {

@@ -564,6 +564,9 @@ class StepChoice {
     // Whether the step that comes next from a place, `last` if that ends the arc, needs a bound for its choice.
     bool asks(double place, bool last) const { return !(takes_all(place, last) || refused_); }
 
+    // Whether the fewest stages do for a step in which the solution changes by e^reach.
+    bool is_short(double reach) const { return &enough(reach) == &schemes_.front(); }
+
     // Within the step that comes next from a place, `bound` is one on how much the solution changes, as a logarithm;
     // `others` likewise on what but turning slips changes, and `last` says that its end is that of the arc.
     const Scheme& choose(double place, double bound, double others, bool last) {
@@ -659,7 +662,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         const Pace pace = run.pace(t, last ? t1 : end, control.even);
         const double slope = pace.slope(0.0);
         const double place = run.place(t), others = slope * rate_apart_from_turns(before, nv, held);
-        const double bound = choice.asks(place, last) ? slope * rate_of(before, nv) : 0.0;
+        double bound = 0.0;
+        if (choice.asks(place, last)) bound = turns || !choice.is_short(others) ? slope * rate_of(before, nv) : others;
         choice.length = run.place(pace.t1) - place;
         const Scheme& scheme = choice.choose(place, bound, others, last);
         const int stages = scheme.stages();
