@@ -344,9 +344,8 @@ class World(Driven):
         kinetic, static = self.own_friction
         if not self.mechanism.hosts:
             return _coefficients_by(self.law, kinetic, static)
-        own = _coefficients_by(
-            self.law, kinetic[: self.count], static[: self.count]
-        )  # of moments, `moments` has said it
+        # Those of moments, `moments` has said.
+        own = _coefficients_by(self.law, kinetic[: self.count], static[: self.count])
         kinetic, static = (
             np.concatenate([one, two[self.count :]]) for one, two in zip(own, (kinetic, static), strict=True)
         )
