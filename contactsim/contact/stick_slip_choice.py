@@ -32,8 +32,9 @@ FIRST, QUICK, THOROUGH = Pivot(quick=True, singly=SINGLY), Pivot(quick=True), Pi
 def in_order() -> Iterator[ContactSolver]:
     """All solvers, in the order in which they are tried.
 
-    Mostly the guess is right, or nearly so. Where its corrections run in circles, few sweeps tell the modes, then
-    convex programs, then many sweeps; slip directions that Newton's method misses are looked for one by one after that.
+    Mostly the guess is right, or nearly so. Where its corrections run in circles, or are many of many contacts, few
+    sweeps tell the modes, then convex programs, then many sweeps; slip directions that Newton's method misses are
+    looked for one by one after that.
     """
     return chain((FIRST,), _behind_the_first())
 
