@@ -221,6 +221,13 @@ double value_of(const Arc& arc, const Thresholds& thresholds, const References& 
     }
 }
 
+// The value of one guard at its place; false: a gap is not known.
+bool tell_value(const Arc& arc, const Thresholds& thresholds, const References& references, int k, double t,
+                const double* x, GuardRoom& room, double* values) {
+    values[k] = value_of(arc, thresholds, references, k, t, x, room);
+    return !std::isnan(values[k]) || arc.guards.all[k].kind != GuardKind::gap;
+}
+
 }  // namespace
 
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
@@ -228,8 +235,7 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
     const Depth depth = arc.guards.of_motion() ? Depth::motion : Depth::places;
     if (!look_at(arc, references, depth, t, x, room)) return false;
     for (int k = 0; k < static_cast<int>(arc.guards.all.size()); ++k) {
-        values[k] = value_of(arc, thresholds, references, k, t, x, room);
-        if (std::isnan(values[k]) && arc.guards.all[k].kind == GuardKind::gap) return false;
+        if (!tell_value(arc, thresholds, references, k, t, x, room, values)) return false;
     }
     return true;
 }
@@ -240,8 +246,7 @@ bool some_guard_values(const Arc& arc, const Thresholds& thresholds, const Refer
     for (const int k : asked) depth = std::max(depth, depth_of(arc.guards.all[k].kind));
     if (!look_at(arc, references, depth, t, x, room)) return false;
     for (const int k : asked) {
-        values[k] = value_of(arc, thresholds, references, k, t, x, room);
-        if (std::isnan(values[k]) && arc.guards.all[k].kind == GuardKind::gap) return false;
+        if (!tell_value(arc, thresholds, references, k, t, x, room, values)) return false;
     }
     return true;
 }
