@@ -58,6 +58,8 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
         "clear_rank": CLEAR_RANK,
         "speed": world.speed,
         "slip_speed": world.slip_speed,
+        "leave": contacts_zero.LEAVE,
+        "slowest": contacts_zero.SLOWEST,
         "hop": world.hop,
         "force": world.force,
         "straight": contacts_zero.STRAIGHT,

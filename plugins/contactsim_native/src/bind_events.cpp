@@ -142,6 +142,8 @@ void bind_event_rules(nb::module_& m) {
         .def_rw("clear_rank", &EventRules::clear_rank)
         .def_rw("speed", &EventRules::speed)
         .def_rw("slip_speed", &EventRules::slip_speed)
+        .def_rw("leave", &EventRules::leave)
+        .def_rw("slowest", &EventRules::slowest)
         .def_rw("hop", &EventRules::hop)
         .def_rw("force", &EventRules::force)
         .def_rw("straight", &EventRules::straight)

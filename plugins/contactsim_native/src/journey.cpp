@@ -190,6 +190,9 @@ bool Journey::turn_phases(const std::vector<std::pair<int, GuardKind>>& kinds, W
         const bool held =
             kind == GuardKind::turn || (kind == GuardKind::slow && speed < thresholds_.leave * rules_.slip_speed);
         ContactState& state = mode.states[i];
+        const double along = slip[0] * state.direction[0] + slip[1] * state.direction[1];
+        const bool turned = state.phase == Phase::directed && along < rules_.sideways * speed;
+        if (kind == GuardKind::fast && turned) return false;  // its direction is to be held below another speed
         state.phase = held ? Phase::directed : Phase::free;
         state.direction = {};
         if (!held) continue;
