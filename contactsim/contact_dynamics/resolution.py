@@ -34,7 +34,7 @@ from .contact_rows import (
 from .mode_choice import Choice, ModeChoice
 from .rigid_arc import motion_in
 from .world import World
-from .zero import LEAVE, LOWEST, OF_HOPS, SLOWEST, SPACING
+from .zero import LEAVE, LOWEST, OF_HOPS, SLOWEST, SPACING, THROWN
 
 if TYPE_CHECKING:
     from .compiled_resolution import CompiledResolution
@@ -434,15 +434,21 @@ class Resolution:
         along[rows] = multipliers
         return change, along
 
-    def _throws(self, touch: ContactTerms, change: Array) -> bool:
-        """Whether a change of velocity is more than what a held slip direction leaves: of a contact, or by its energy.
+    def throws_to_rest(self, t: float, x: Array, mode: SystemMode, i: int) -> bool:
+        """Whether more than a held slip direction leaves would bring a closed contact to rest."""
+        touch = closed_terms(self._world, t, x, mode.closed)
+        found = self._change_to_rest(ContactEvent(t, mode, mode.closed, {i: "stop"}), touch, {*mode.closed}, {i})
+        return found is not None and self._throws(touch, found[0])
 
-        The latter is how fast the contact that is moved the most easily would be with the energy of that change.
+    def _throws(self, touch: ContactTerms, change: Array) -> bool:
+        """Whether a change of velocity is more than what held slip directions leave: of a contact, or by its energy.
+
+        The latter tells how fast the contact that is moved the most easily would be with the energy of that change.
         """
         terms, most = touch.terms, LEAVE * self._world.tolerances.slip_speed
         moved = float(np.abs(terms.rows @ change).max(initial=0.0))
         mobility = float(np.einsum("ij,ji->i", terms.rows, solve_mass(terms.mass, terms.rows.T)).max(initial=0.0))
-        return moved > most or float(change @ terms.mass @ change) * mobility > most**2
+        return moved > most or float(change @ terms.mass @ change) * mobility > (THROWN * most) ** 2
 
     def _without_what_turns(
         self, event: ContactEvent, touch: ContactTerms, staying: set[int], at_rest: set[int]

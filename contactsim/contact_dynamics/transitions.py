@@ -381,7 +381,8 @@ class RigidContacts:
             phase = Phase.DIRECTED if slow else Phase.FREE
             state = mode.contacts[i]
             states[i] = replace(state, phase=phase, direction=unit(z) if slow else ())
-            if kind == "fast" and state.phase is Phase.DIRECTED and np.dot(z, state.direction) < ASIDE * hypot(*z):
+            aside = state.phase is Phase.DIRECTED and np.dot(z, state.direction) < ASIDE * hypot(*z)
+            if kind == "fast" and aside and self._resolution.throws_to_rest(t, x, mode, i):
                 states[i] = let_go(state, hypot(*z), self._world.tolerances.slip_speed)
         seamless = SEAMLESS.issuperset(kinds.values())
         return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True, seamless=seamless)

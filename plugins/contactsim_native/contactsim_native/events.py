@@ -60,6 +60,7 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
         "slip_speed": world.slip_speed,
         "leave": contacts_zero.LEAVE,
         "slowest": contacts_zero.SLOWEST,
+        "thrown": contacts_zero.THROWN,
         "hop": world.hop,
         "force": world.force,
         "straight": contacts_zero.STRAIGHT,

@@ -144,6 +144,7 @@ void bind_event_rules(nb::module_& m) {
         .def_rw("slip_speed", &EventRules::slip_speed)
         .def_rw("leave", &EventRules::leave)
         .def_rw("slowest", &EventRules::slowest)
+        .def_rw("thrown", &EventRules::thrown)
         .def_rw("hop", &EventRules::hop)
         .def_rw("force", &EventRules::force)
         .def_rw("straight", &EventRules::straight)

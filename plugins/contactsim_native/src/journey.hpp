@@ -147,6 +147,7 @@ class Journey {
 
     // Directions of slips that are held from now on, or no longer: changes that only the engine sees.
     bool turn_phases(const std::vector<std::pair<int, GuardKind>>& kinds, WorldMode& mode);
+    bool is_to_turn(int i, const WorldMode& mode) const;
 
     // Impact and modes of what touches.
     bool resolve_touching(const std::vector<std::pair<int, GuardKind>>& kinds, WorldMode& mode, LoggedEvent& event);

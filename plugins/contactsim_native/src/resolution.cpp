@@ -75,6 +75,17 @@ class Resolution final : public Landing {
         return settled(before, v, strikes ? rates_of(v) : rates, slowest, at_rest, out);
     }
 
+    // Whether more than a held slip direction leaves would bring contact `k` to rest; false: unknown.
+    bool throws_to_rest(const Before& before, const std::vector<double>& v, int k, bool& found) const {
+        const std::vector<double> rates = rates_of(v);
+        Contacts at_rest(count_, false), staying(count_, true);
+        at_rest[k] = true;
+        std::vector<double> still = v, still_rates = rates, impulses;
+        if (!bring_to_rest(before, staying, at_rest, still, still_rates, impulses)) return false;
+        found = throws(v, still, rates, still_rates);
+        return true;
+    }
+
     // --- what bounces ask ---------------------------------------------------------------------------------------
 
     bool gap_motion(const std::vector<double>& v, const std::vector<ContactState>& states, bool unique,
@@ -443,8 +454,8 @@ class Resolution final : public Landing {
         return true;
     }
 
-    // Whether a change of velocity is more than what a held slip direction leaves: of a contact, or by its energy, which
-    // is how fast the contact that is moved the most easily would be with it.
+    // Whether a change of velocity is more than what held slip directions leave: of a contact, or by its energy, which
+    // tells how fast the contact that is moved the most easily would be with it.
     bool throws(const std::vector<double>& v, const std::vector<double>& then, const std::vector<double>& rates,
                 const std::vector<double>& then_rates) const {
         const double most = rules_.leave * rules_.slip_speed;
@@ -455,7 +466,7 @@ class Resolution final : public Landing {
         if (moved == 0.0) return false;
         std::vector<double> change(v.size());
         for (std::size_t k = 0; k < v.size(); ++k) change[k] = then[k] - v[k];
-        return moved > most || 2.0 * energy(change) * mobility > most * most;
+        return moved > most || std::sqrt(2.0 * energy(change) * mobility) > rules_.thrown * most;
     }
 
     // Whether a contact that began to slip sticks, while its slip has a direction.
@@ -856,6 +867,13 @@ bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome) {
     const double* v = event.x + world.robot.nq;
     const Before before{event.states, event.kinds, Contacts(event.touching.size(), true)};
     return resolution.is_grounded() && resolution.resolve(before, {v, v + world.robot.nv}, -1.0, outcome);
+}
+
+bool throws_to_rest(const TouchingWorld& world, const Event& event, int k, bool& throws) {
+    Resolution resolution(world, event);
+    const double* v = event.x + world.robot.nq;
+    const Before before{event.states, event.kinds, Contacts(event.touching.size(), true)};
+    return resolution.is_grounded() && resolution.throws_to_rest(before, {v, v + world.robot.nv}, k, throws);
 }
 
 }  // namespace native
