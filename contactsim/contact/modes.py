@@ -61,6 +61,8 @@ class ContactState:
         until: time [s] at which bounces too small to be followed come to their end; None: it does not bounce. Until
             then the contact moves as its mode says, with the mean force of the bounces.
         region: where on the other body a closed contact touches: on which face, edge or corner of a box.
+        held_below: slip speed [m/s] below which its direction is held, where it turned when it was held by the speed of
+            the tolerances; None: that one.
     """
 
     mode: Mode = Mode.OPEN
@@ -69,6 +71,11 @@ class ContactState:
     enabled: bool = True
     until: float | None = None
     region: tuple[int, ...] = ()
+    held_below: float | None = None
+
+    def slow(self, usual: float) -> float:
+        """Slip speed [m/s] below which its direction is held, where the tolerances say `usual`."""
+        return usual if self.held_below is None else self.held_below
 
     @property
     def closed(self) -> bool:
@@ -194,6 +201,11 @@ class SystemMode:
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
         return tuple([state.until for _, state in self._marked() if state.until is not None])
+
+    @lazy
+    def turns(self) -> bool:
+        """Whether the direction of a slip is held below a speed of its own only."""
+        return any(state.held_below is not None for _, state in self._marked())
 
     @lazy
     def regions(self) -> dict[int, tuple[int, ...]]:

@@ -80,7 +80,7 @@ class CompiledResolution:
         kinds, mode, touching = event.kinds, event.mode, event.touching
         if event.struck or event.following or event.slowest is not None or not self.known.issuperset(touching):
             return None
-        if -1 in kinds or (mode.redundant and not set(OF_FORCES).isdisjoint(kinds.values())):
+        if mode.turns or -1 in kinds or (mode.redundant and not set(OF_FORCES).isdisjoint(kinds.values())):
             return None
         fired = [kinds.get(i, "") for i in touching]
         named = tuple([kind if kind in KINDS else kind and "other" for kind in fired])

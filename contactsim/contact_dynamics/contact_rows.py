@@ -13,11 +13,11 @@ from ..common.lazy import lazy
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, solve_mass
-from ..contact.modes import Mode, Phase, SystemMode, unit
+from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..contact.problem import ContactProblem
 from ..multibody.mechanism import Terms
 from .world import World
-from .zero import GAIN
+from .zero import GAIN, SLOWEST, STEADIER
 
 SEVERAL = "the impact has several outcomes that fulfil the law, since contacts slip redundantly; {}"
 
@@ -229,6 +229,15 @@ def _of_many(impact: ImpactSolution) -> str:
     if any(stage.undecided or (stage.problem.given and motion_is_a_choice(stage)) for stage in stages):
         return SEVERAL.format("no rule says which it is, and rounding may decide; take contacts away")
     return SEVERAL.format("it is that of contacts that yield alike")
+
+
+def let_go(state: ContactState, slip: float, usual: float) -> ContactState:
+    """A slip at a speed [m/s] that turned when its direction was held: free, until it is much slower than that.
+
+    `usual` is the slip speed [m/s] of the tolerances.
+    """
+    slower = max(min(state.slow(usual), slip) / STEADIER, SLOWEST * usual)
+    return replace(state, phase=Phase.FREE, direction=(), held_below=slower)
 
 
 def bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:

@@ -163,13 +163,13 @@ def _see_gaps(world: World, mode: SystemMode, t: float, x: Array, worst: _Worst)
 def _see_forces(world: World, flow: RigidFlow, mode: SystemMode, t: float, segment: Segment, worst: _Worst) -> Array:
     """See the laws of the forces at a time; returns the forces (m,).
 
-    What ends a step may fall by more within the rounding of its time than a force may miss, such as the cone of one
-    contact while the slip of another one turns. There a law is violated only where it is so one rounding earlier, too.
+    What ends a step may fall by more within the tolerance of its time than a force may miss, such as the cone of one
+    contact while the slip of another one turns. There a law is violated only where it is so that much earlier, too.
     """
     forces, found = _of_forces(world, flow, mode, t, segment(t))
     worst.force = max(worst.force, float(np.abs(forces).max(initial=0.0)))
     if t == segment.t1 and max(found.values()) > world.tolerances.force * worst.force:
-        before = float(np.nextafter(t, segment.t0))
+        before = max(segment.t0, min(t - world.tolerances.event_time, float(np.nextafter(t, segment.t0))))
         _, earlier = _of_forces(world, flow, mode, before, segment(before))
         found = {law: min(value, earlier[law]) for law, value in found.items()}
     for law, value in found.items():

@@ -259,9 +259,14 @@ class ModeChoice:
             assert direction is not None
             phase = Phase.DIRECTED if planar else Phase.INCIPIENT
             return ContactState(Mode.SLIP, phase, tuple(map(float, direction)), enabled)
-        if planar or np.linalg.norm(z) < self._world.tolerances.slip_speed or before.phase is Phase.DIRECTED:
-            return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled)
-        return ContactState(Mode.SLIP, Phase.FREE, (), enabled)
+        own = before.held_below
+        if (
+            planar
+            or np.linalg.norm(z) < before.slow(self._world.tolerances.slip_speed)
+            or before.phase is Phase.DIRECTED
+        ):
+            return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled, held_below=own)
+        return ContactState(Mode.SLIP, Phase.FREE, (), enabled, held_below=own)
 
 
 def _needed(solution: ContactSolution, contact: int) -> float:

@@ -14,7 +14,7 @@ from ..common.user_calls import UserCall, answer
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, smallest_change, solve_mass
-from ..contact.modes import Mode, Phase, SystemMode
+from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..contact.problem import ContactProblem
 from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import (
@@ -26,6 +26,7 @@ from .contact_rows import (
     bouncing_until,
     closed_terms,
     impact_notes,
+    let_go,
     problem_of,
     resting_rows,
     with_rubbing,
@@ -33,7 +34,7 @@ from .contact_rows import (
 from .mode_choice import Choice, ModeChoice
 from .rigid_arc import motion_in
 from .world import World
-from .zero import LEAVE, LOWEST, OF_HOPS, SPACING
+from .zero import LEAVE, LOWEST, OF_HOPS, SLOWEST, SPACING, THROWN
 
 if TYPE_CHECKING:
     from .compiled_resolution import CompiledResolution
@@ -157,7 +158,10 @@ class Resolution:
     def _outcome(self, x: Array, event: ContactEvent) -> PostEvent:
         """State and modes after an event."""
         then, touch, at_rest = self._struck(x, event)
-        return self._settled(then, event, touch, self._staying(event, touch), at_rest)
+        staying = self._staying(event, touch)
+        if then.impact is None and at_rest:
+            event, at_rest = self._without_what_turns(event, touch, staying, at_rest)
+        return self._settled(then, event, touch, staying, at_rest)
 
     def _struck(self, x: Array, event: ContactEvent) -> tuple[PostEvent, ContactTerms, set[int]]:
         """State behind the impact, if a contact approaches; the equations there, and the contacts at rest."""
@@ -341,6 +345,10 @@ class Resolution:
             residuals |= choice.residuals
             slipping = set() if jumped else self._slipping(event, touch) - at_rest
             settled, left, stopped = self._settle(still, choice.mode, terms, slipping, bool(bouncing))
+            change = self._world.v(settled) - self._world.v(x)
+            if not jumped and not bouncing and (on := self._stuck_beginnings(event, touch, choice.mode, change)):
+                event, at_rest = self._turned(event, on), at_rest - on.keys()
+                continue
             left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
             stopped -= at_rest
             hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
@@ -397,6 +405,18 @@ class Resolution:
         What sticks is held meanwhile: near a singular configuration, such as that of a level robot whose legs move in
         planes, no impulse stops all contacts, and what stops one of them would move another one.
         """
+        found = self._change_to_rest(event, touch, staying, at_rest)
+        if found is None:
+            return x, touch, {}
+        change, along = found
+        x = self.accelerated(x, change)
+        impulses = {i: along[touch.where[i]] for i in staying}
+        return x, closed_terms(self._world, event.t, x, event.touching), impulses
+
+    def _change_to_rest(
+        self, event: ContactEvent, touch: ContactTerms, staying: set[int], at_rest: set[int]
+    ) -> tuple[Array, Array] | None:
+        """Change of velocity that brings contacts to rest, and its impulses along all rows; None: they are at rest."""
         world, rates = self._world, touch.terms.rates
         starts = {i: touch.where[i].start for i in staying}
 
@@ -405,16 +425,72 @@ class Resolution:
 
         rows = [row for i in staying & at_rest for row in own(i)]
         if not rows or np.abs(rates[rows]).max() <= world.tolerances.speed:
-            return x, touch, {}
+            return None
         still = {i for i in staying - event.kinds.keys() if event.mode.contacts[i].mode is Mode.STICK}
         rows += [row for i in still if np.abs(rates[own(i)]).max() <= world.tolerances.speed for row in own(i)]
         rows = sorted({*rows, *(starts[i] for i in world.pressing(staying))})
-        change, multipliers = smallest_change(touch.terms.mass, touch.terms.rows[rows], -touch.terms.rates[rows])
-        along = np.zeros(len(touch.terms.rates))
+        change, multipliers = smallest_change(touch.terms.mass, touch.terms.rows[rows], -rates[rows])
+        along = np.zeros(len(rates))
         along[rows] = multipliers
-        x = self.accelerated(x, change)
-        impulses = {i: along[touch.where[i]] for i in staying}
-        return x, closed_terms(world, event.t, x, event.touching), impulses
+        return change, along
+
+    def throws_to_rest(self, t: float, x: Array, mode: SystemMode, i: int) -> bool:
+        """Whether more than a held slip direction leaves would bring a closed contact to rest."""
+        touch = closed_terms(self._world, t, x, mode.closed)
+        found = self._change_to_rest(ContactEvent(t, mode, mode.closed, {i: "stop"}), touch, {*mode.closed}, {i})
+        return found is not None and self._throws(touch, found[0])
+
+    def _throws(self, touch: ContactTerms, change: Array) -> bool:
+        """Whether a change of velocity is more than what held slip directions leave: of a contact, or by its energy.
+
+        The latter tells how fast the contact that is moved the most easily would be with the energy of that change.
+        """
+        terms, most = touch.terms, LEAVE * self._world.tolerances.slip_speed
+        moved = float(np.abs(terms.rows @ change).max(initial=0.0))
+        mobility = float(np.einsum("ij,ji->i", terms.rows, solve_mass(terms.mass, terms.rows.T)).max(initial=0.0))
+        return moved > most or float(change @ terms.mass @ change) * mobility > (THROWN * most) ** 2
+
+    def _without_what_turns(
+        self, event: ContactEvent, touch: ContactTerms, staying: set[int], at_rest: set[int]
+    ) -> tuple[ContactEvent, set[int]]:
+        """The event, and what comes to rest in it: without slips that turn where their held direction has them stop.
+
+        What the held direction leaves of a slip is removed with it, where that takes no more than a slip that is held.
+        Near a singular configuration friction hardly moves a contact along some direction, and what stops its slip
+        along that one would throw the robot. Such a slip goes on, free to turn until it is `STEADIER` times slower.
+        """
+        stopped = {i for i in at_rest if event.kinds.get(i) == "stop"}
+        about_to = at_rest - stopped - event.following.keys()
+        for resting in (at_rest, at_rest - about_to):
+            found = self._change_to_rest(event, touch, staying, resting)
+            if found is None or not self._throws(touch, found[0]):
+                return event, resting
+        turning = self._moving(touch, stopped)
+        return self._turned(event, turning), at_rest - about_to - turning.keys()
+
+    def _moving(self, touch: ContactTerms, contacts: set[int]) -> dict[int, float]:
+        """{contact: slip speed [m/s]} of those of the contacts in space that slide fast enough to have a direction."""
+        world, rates = self._world, touch.terms.rates
+        spatial = [i for i in contacts if world.widths[i] == 2]
+        slips = {i: float(np.linalg.norm(rates[world.tangents(i, touch.where[i])])) for i in spatial}
+        return {i: slip for i, slip in slips.items() if slip > LEAVE * SLOWEST * world.tolerances.slip_speed}
+
+    def _turned(self, event: ContactEvent, slips: Mapping[int, float]) -> ContactEvent:
+        """The event as one at which contacts slide on at some speeds, whose directions are free."""
+        usual, states, free = self._world.tolerances.slip_speed, event.mode.contacts, dict[int, ContactState]()
+        for i, slip in slips.items():
+            free[i] = let_go(states[i], slip, usual)
+        kinds = {i: kind for i, kind in event.kinds.items() if i not in slips}
+        return event._replace(mode=event.mode.changed(free), kinds=kinds)
+
+    def _stuck_beginnings(
+        self, event: ContactEvent, touch: ContactTerms, mode: SystemMode, change: Array
+    ) -> dict[int, float]:
+        """{contact: slip speed [m/s]} of those that began to slip, and would be thrown where they stick in `mode`."""
+        before, after = event.mode.contacts, mode.contacts
+        begun = {i for i in event.touching if before[i].phase is Phase.INCIPIENT and after[i].mode is Mode.STICK}
+        slips = self._moving(touch, begun)
+        return slips if slips and self._throws(touch, change) else {}
 
     def _slipping(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
         """Contacts that began to slip before the event, and do."""
@@ -430,7 +506,8 @@ class Resolution:
 
         Where hops are stopped, contacts that slip rub meanwhile: in all, as much as by what stops the hops at once.
         What was `slipping` keeps its velocity where it goes on so. Returns the state, {contact: impulse along its rows}
-        that this took, and the contacts that are said to slide, but have no slip velocity left since others stick.
+        that this took, and the contacts that are said to slide, but have no slip velocity left since others stick, or
+        would slide back when hops are stopped: friction stops them on the way.
         """
         closed = tuple([i for i in mode.closed if i in touch.where])
         if not closed:
@@ -446,9 +523,13 @@ class Resolution:
                 along += multipliers @ forces
                 impulses = {i: along[where[i]] for i in closed}
         sliding = [i for i in closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
-        world = self._world
-        slips = {i: float(np.linalg.norm(rates[world.tangents(i, where[i])])) for i in sliding}
-        return x, impulses, {i for i in sliding if slips[i] <= world.tolerances.speed}
+        slips = {i: (terms.rates[part], rates[part]) for i in sliding for part in [self._world.tangents(i, where[i])]}
+        slow = self._world.tolerances.speed
+        return (
+            x,
+            impulses,
+            {i for i, (was, z) in slips.items() if np.linalg.norm(z) <= slow or (hops and float(was @ z) < 0.0)},
+        )
 
     def _to_settle(self, mode: SystemMode, where: Mapping[int, slice], slipping: set[int]) -> list[list[int]]:
         """Rows whose velocities are removed one set after the other.

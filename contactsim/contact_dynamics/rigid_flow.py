@@ -39,6 +39,7 @@ from .zero import (
     NEAR_JAM,
     NO_FORCE,
     NO_SPEED,
+    OF_SLIP_SPEED,
     STRAIGHT,
     TURNING,
 )
@@ -221,7 +222,7 @@ class RigidFlow(ContactFlow):
         return self._watch if self.arc.mechanism.autonomous else None
 
     def _kept_watch(self) -> CompiledWatch | None:
-        if self.arc.compiled is None:
+        if self.arc.compiled is None or self.arc.mode.turns:
             return None
         begun = [tuple(direction.tolist()) for direction in self.arc.incipient.values()]
         watched = self._watched.tobytes() if self.clearance < math.inf else None
@@ -318,7 +319,7 @@ class RigidFlow(ContactFlow):
         if kind == "jam":
             return self._jam_margin(t, x) if self._sense else 1.0
         assert rates is not None
-        z, slow = rates[arc.tangent[i]], world.tolerances.slip_speed
+        z, slow = rates[arc.tangent[i]], arc.mode.contacts[i].slow(world.tolerances.slip_speed)
         if kind == "fast":  # smooth where the slip stops, too
             return 0.5 * (LEAVE * slow - float(z @ z) / (LEAVE * slow))
         if kind == "turn":
@@ -461,9 +462,9 @@ class RigidFlow(ContactFlow):
         if not self._free:
             return math.inf
         longest = math.inf
-        slow = self.arc.world.tolerances.slip_speed
         rates, change = self._contact_motion(t, x)
         for i in self._free:
+            slow = self.arc.mode.contacts[i].slow(self.arc.world.tolerances.slip_speed)
             z, along = rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
             speed = float(np.linalg.norm(z))
             slowing = -float(z @ along) / speed if speed else 0.0
@@ -716,6 +717,11 @@ class RigidFlow(ContactFlow):
             # what is left of it has not jumped, and the slip accelerates away from it.
             starting = [k for k in table.places.get("stop", ()) if table.names[k][1] in self.arc.incipient]
             band[starting] = world.tolerances.slip_speed
+        if self.arc.mode.turns:
+            states = self.arc.mode.contacts
+            slips = [k for kind in ("slow", "fast") for k in table.places.get(kind, ())]
+            own = [OF_SLIP_SPEED * states[table.names[k][1]].slow(world.tolerances.slip_speed) for k in slips]
+            rounding[slips] = band[slips] = own
         return rounding, band
 
     def _other_forces(self, t: float, x: Array) -> float:
@@ -777,7 +783,8 @@ class RigidFlow(ContactFlow):
             return self._margin_row(kind, i, t, x, found.forces_x)
         rates = found.rates_x[arc.tangent[i]]
         if kind == "fast":
-            return -self._terms(t, x).rates[arc.tangent[i]] @ rates / (LEAVE * world.tolerances.slip_speed)
+            slow = arc.mode.contacts[i].slow(world.tolerances.slip_speed)
+            return -self._terms(t, x).rates[arc.tangent[i]] @ rates / (LEAVE * slow)
         direction = self.references.slip[i] if kind == "slow" else arc.mode.contacts[i].direction
         return np.array(direction) @ rates
 

@@ -19,13 +19,13 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
 from ..multibody.mechanism import GROUND
-from .contact_rows import ContactEvent, Happened, Impact, bounces_ended, closed_terms, laid_out
+from .contact_rows import ContactEvent, Happened, Impact, bounces_ended, closed_terms, laid_out, let_go
 from .resolution import PostEvent, Resolution
 from .rigid_arc import closed_forces, prepare
 from .rigid_flow import flow_of
 from .rigid_guards import SEAMLESS, SIDE
 from .world import World, overlaps
-from .zero import LEAVE, PARALLEL, SAME_RATE
+from .zero import ASIDE, LEAVE, PARALLEL, SAME_RATE
 
 if TYPE_CHECKING:
     from ..hybrid.journeys import Departure, Journey
@@ -371,14 +371,19 @@ class RigidContacts:
         turning = {i: kind for i, kind in kinds.items() if kind != "enable"}
         if not turning:
             return Transition(x, mode, derivative=identity, still=True, unmoved=True, seamless=True)
-        arc, leaves = prepare(self._world, mode), LEAVE * self._world.tolerances.slip_speed
+        arc = prepare(self._world, mode)
         rates = arc.velocities(t, x)
         states = dict[int, ContactState]()
         for i, kind in turning.items():
             z = rates[arc.tangent[i]].tolist()
+            leaves = LEAVE * mode.contacts[i].slow(self._world.tolerances.slip_speed)
             slow = kind == "turn" or (kind == "slow" and hypot(*z) < leaves)
             phase = Phase.DIRECTED if slow else Phase.FREE
-            states[i] = replace(mode.contacts[i], phase=phase, direction=unit(z) if slow else ())
+            state = mode.contacts[i]
+            states[i] = replace(state, phase=phase, direction=unit(z) if slow else ())
+            aside = state.phase is Phase.DIRECTED and np.dot(z, state.direction) < ASIDE * hypot(*z)
+            if kind == "fast" and aside and self._resolution.throws_to_rest(t, x, mode, i):
+                states[i] = let_go(state, hypot(*z), self._world.tolerances.slip_speed)
         seamless = SEAMLESS.issuperset(kinds.values())
         return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True, seamless=seamless)
 

@@ -21,6 +21,13 @@ JOLT = 1e4  # m/s^2, acceleration of a gap up to which it is seen coming within 
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 # What that misses goes with the square of the speed, and a stiff method takes as many steps from a lower one on.
 LEAVE = 2.0
+# A slip that turned when its direction was held is free until it is so many times slower, down to this share of the
+# slip speed: directions of yet slower ones are not known, as velocities are as exact as a run's tolerance.
+STEADIER, SLOWEST = 10.0, 0.01
+# What brings slips to rest that are held moves no contact faster than they are, and has the energy of some such
+# contacts (of landing robots up to 2.4 times their speed). What has that of so many times the speed throws the robot.
+THROWN = 10.0
+ASIDE = 0.7  # share of a slip along its held direction, below which it has turned
 BEGUN = 2.0 * LEAVE  # slip speeds below which a slip that is no longer directed has just begun
 # Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
 # near the stop would turn the direction of friction, and a long step would amplify that. Where a slow slip turns,

@@ -469,8 +469,10 @@ def _decode(value: Any) -> Any:
         return Mode[value["@"]]
     if "@mode" in value:
         states = (
-            ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region))
-            for m, p, d, e, until, region in (state + [None, []][len(state) - 4 :] for state in value["@mode"])
+            ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region), slow)
+            for m, p, d, e, until, region, slow in (
+                state + [None, [], None][len(state) - 4 :] for state in value["@mode"]
+            )
         )
         latched = tuple((k, tuple(held)) for k, held in value.get("latched", ()))
         return SystemMode(tuple(states), value["redundant"], latched, tuple(value.get("waiting", ())))
@@ -481,7 +483,8 @@ def _encode(value: Any) -> Any:
     """The value as JSON has it: tuples are lists there, and what JSON lacks carries a tag."""
     if isinstance(value, SystemMode):
         contacts = [
-            [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region)] for s in value.contacts
+            [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region), s.held_below]
+            for s in value.contacts
         ]
         mode = {"@mode": contacts, "redundant": value.redundant}
         latches = {"latched": [[k, list(held)] for k, held in value.latched], "waiting": list(value.waiting)}

@@ -46,6 +46,7 @@ def journey_rules(tolerances: Tolerances) -> _native.JourneyRules:
         "place_units": ULPS,
         "at_stop": contacts_zero.AT_STOP,
         "of_slip_speed": contacts_zero.OF_SLIP_SPEED,
+        "sideways": contacts_zero.ASIDE,
         "of_turning": contacts_zero.OF_TURNING,
         "one_instant": hybrid_zero.ONE_INSTANT,
         "begun": contacts_zero.BEGUN,

@@ -79,6 +79,7 @@ void bind_rules(nb::module_& m) {
         .def_rw("place_units", &JourneyRules::place_units)
         .def_rw("at_stop", &JourneyRules::at_stop)
         .def_rw("of_slip_speed", &JourneyRules::of_slip_speed)
+        .def_rw("sideways", &JourneyRules::sideways)
         .def_rw("of_turning", &JourneyRules::of_turning)
         .def_rw("one_instant", &JourneyRules::one_instant)
         .def_rw("begun", &JourneyRules::begun)

@@ -177,6 +177,21 @@ bool Journey::enable(const std::vector<std::pair<int, GuardKind>>& kinds, WorldM
     return true;
 }
 
+// Whether the slip of a contact would throw the robot where it was stopped, or whether that is unknown.
+bool Journey::is_to_turn(int i, const WorldMode& mode) const {
+    Event given;
+    given.t = t_, given.x = x_.data();
+    int place = -1;
+    for (int k = 0; k < static_cast<int>(mode.states.size()); ++k) {
+        if (!mode.states[k].closed()) continue;
+        if (k == i) place = static_cast<int>(given.touching.size());
+        given.touching.push_back(k), given.kinds.push_back(k == i ? Kind::stop : Kind::none);
+        given.states.push_back(mode.states[k]), given.regions.push_back(std::nullopt);
+    }
+    bool found = false;
+    return !throws_to_rest(world_, given, place, found) || found;
+}
+
 bool Journey::turn_phases(const std::vector<std::pair<int, GuardKind>>& kinds, WorldMode& mode) {
     const auto turns = [](const auto& one) { return one.second != GuardKind::margin; };
     if (std::none_of(kinds.begin(), kinds.end(), turns)) return true;
@@ -190,6 +205,9 @@ bool Journey::turn_phases(const std::vector<std::pair<int, GuardKind>>& kinds, W
         const bool held =
             kind == GuardKind::turn || (kind == GuardKind::slow && speed < thresholds_.leave * rules_.slip_speed);
         ContactState& state = mode.states[i];
+        const double along = slip[0] * state.direction[0] + slip[1] * state.direction[1];
+        const bool turned = state.phase == Phase::directed && along < rules_.sideways * speed;
+        if (kind == GuardKind::fast && turned && is_to_turn(i, mode)) return false;  // held below another speed
         state.phase = held ? Phase::directed : Phase::free;
         state.direction = {};
         if (!held) continue;

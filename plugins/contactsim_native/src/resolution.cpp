@@ -75,6 +75,17 @@ class Resolution final : public Landing {
         return settled(before, v, strikes ? rates_of(v) : rates, slowest, at_rest, out);
     }
 
+    // Whether more than a held slip direction leaves would bring contact `k` to rest; false: unknown.
+    bool throws_to_rest(const Before& before, const std::vector<double>& v, int k, bool& found) const {
+        const std::vector<double> rates = rates_of(v);
+        Contacts at_rest(count_, false), staying(count_, true);
+        at_rest[k] = true;
+        std::vector<double> still = v, still_rates = rates, impulses;
+        if (!bring_to_rest(before, staying, at_rest, still, still_rates, impulses)) return false;
+        found = throws(v, still, rates, still_rates);
+        return true;
+    }
+
     // --- what bounces ask ---------------------------------------------------------------------------------------
 
     bool gap_motion(const std::vector<double>& v, const std::vector<ContactState>& states, bool unique,
@@ -382,8 +393,10 @@ class Resolution final : public Landing {
             leaving[i] = before.touching[i] && !staying[i];
         }
         while (true) {
+            const bool begins = !jumped && !any(bouncing);
             std::vector<double> still = v, still_rates = rates, first;
             if (!bring_to_rest(before, staying, at_rest, still, still_rates, first)) return false;
+            if (begins && throws(v, still, rates, still_rates)) return false;
             if (!choose(before, still, still_rates, staying, at_rest, jumped, slowest, out)) return false;
             Contacts slipping(count_, false), stopped(count_, false);
             for (int i = 0; i < count_ && !jumped; ++i) {
@@ -391,6 +404,7 @@ class Resolution final : public Landing {
                 slipping[i] = began && tangential(i, rates) > rules_.speed;
             }
             if (!settle(still, still_rates, slipping, stopped, any(bouncing), out)) return false;
+            if (begins && stops_beginnings(before, rates, out) && throws(v, still, rates, still_rates)) return false;
             add_first(first, staying, out);
             Contacts hopping(count_, false);
             if (any(leaving) && !hops(still, leaving, slowest, hopping, out)) return false;
@@ -438,6 +452,31 @@ class Resolution final : public Landing {
         push(v, chosen, change);
         rates = rates_of(v);
         return true;
+    }
+
+    // Whether a change of velocity is more than what held slip directions leave: of a contact, or by its energy, which
+    // tells how fast the contact that is moved the most easily would be with it.
+    bool throws(const std::vector<double>& v, const std::vector<double>& then, const std::vector<double>& rates,
+                const std::vector<double>& then_rates) const {
+        const double most = rules_.leave * rules_.slip_speed;
+        double moved = 0.0, mobility = 0.0;
+        for (int k = 0; k < rows(); ++k) {
+            moved = std::max(moved, std::abs(then_rates[k] - rates[k])), mobility = std::max(mobility, at(k, k));
+        }
+        if (moved == 0.0) return false;
+        std::vector<double> change(v.size());
+        for (std::size_t k = 0; k < v.size(); ++k) change[k] = then[k] - v[k];
+        return moved > most || std::sqrt(2.0 * energy(change) * mobility) > rules_.thrown * most;
+    }
+
+    // Whether a contact that began to slip sticks, while its slip has a direction.
+    bool stops_beginnings(const Before& before, const std::vector<double>& rates, const Outcome& out) const {
+        for (int i = 0; i < count_; ++i) {
+            const bool began = before.touching[i] && before.states[i].phase == Phase::incipient && width(i) == 2;
+            if (!began || out.states[i].standing != Standing::stick) continue;
+            if (tangential(i, rates) > rules_.leave * rules_.slowest * rules_.slip_speed) return true;
+        }
+        return false;
     }
 
     // Impulses along some rows that take their velocities away, by the smallest change in the metric of M.
@@ -496,10 +535,11 @@ class Resolution final : public Landing {
 
     // Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero; what is
     // said to slide, but has no slip velocity left since others stick, has `stopped`. Where `hops` are stopped,
-    // contacts that slip rub meanwhile.
+    // contacts that slip rub meanwhile, and stop where they would slide back.
     bool settle(std::vector<double>& v, std::vector<double>& rates, const Contacts& slipping, Contacts& stopped,
                 bool hops, Outcome& out) const {
         out.settled.assign(count_, false), out.left.assign(rows(), 0.0);
+        const std::vector<double> was = rates;
         const std::vector<ContactState>& states = out.states;
         bool begins = false;
         for (const ContactState& state : states) begins = begins || (state.closed() && state.phase == Phase::incipient);
@@ -529,7 +569,9 @@ class Resolution final : public Landing {
         }
         for (int i = 0; i < count_; ++i) {
             const bool sliding = states[i].phase == Phase::directed || states[i].phase == Phase::free;
-            stopped[i] = sliding && tangential(i, rates) <= rules_.speed;
+            double along = 0.0;
+            for (int d = 0; d < width(i); ++d) along += was[all_.first[i] + 1 + d] * rates[all_.first[i] + 1 + d];
+            stopped[i] = sliding && (tangential(i, rates) <= rules_.speed || (hops && along < 0.0));
         }
         return true;
     }
@@ -825,6 +867,13 @@ bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome) {
     const double* v = event.x + world.robot.nq;
     const Before before{event.states, event.kinds, Contacts(event.touching.size(), true)};
     return resolution.is_grounded() && resolution.resolve(before, {v, v + world.robot.nv}, -1.0, outcome);
+}
+
+bool throws_to_rest(const TouchingWorld& world, const Event& event, int k, bool& throws) {
+    Resolution resolution(world, event);
+    const double* v = event.x + world.robot.nq;
+    const Before before{event.states, event.kinds, Contacts(event.touching.size(), true)};
+    return resolution.is_grounded() && resolution.throws_to_rest(before, {v, v + world.robot.nv}, k, throws);
 }
 
 }  // namespace native

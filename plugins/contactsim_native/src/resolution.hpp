@@ -34,6 +34,7 @@ struct EventRules {
     Redundancy redundancy{};
     double rank = 0.0, clear_rank = 0.0;
     double speed = 0.0, slip_speed = 0.0, hop = 0.0, force = 0.0, straight = 0.0;  // of what counts as zero
+    double leave = 0.0, slowest = 0.0, thrown = 0.0;  // of slips whose directions are held, in slip speeds
     double of_force = 0.0, least_force = 0.0, no_force = 0.0;                      // of forces that are rounding
     double less = 0.0, at_edge = 0.0, most_off = 0.0;                              // at the edge of a cone
     double spacing = 0.0, lowest = 0.0;                                            // of hops that are rounding
@@ -104,5 +105,8 @@ std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, double 
 
 // False where Python has to tell.
 bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome);
+
+// Whether more than a held slip direction leaves would bring contact `k` of those of an event to rest; false: unknown.
+bool throws_to_rest(const TouchingWorld& world, const Event& event, int k, bool& throws);
 
 }  // namespace native
