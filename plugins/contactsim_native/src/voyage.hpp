@@ -188,6 +188,9 @@ class Voyage {
     // State, guards and what the step misses where it ends; the next step is known.
     bool end_step(const double* y_new, const double* f_new, double end, double spent);
 
+    // The error of a step to a time, whose stages are there; and the rate there, where that is within the tolerance.
+    double end_within(double end);
+
     double error_norm(const double* y_new, double h) const;
     bool overshoots(const double* y_new, double h) const;
     double reach(double h) const;

@@ -22,9 +22,7 @@ const double* Voyage::state_at(double t) {
     const double powers[Dop853::PARTS] = {s, b, c, d, e, f, f * s};
     std::vector<double>& dx = shift_;
     dx = step_.y;
-    for (int p = 0; p < Dop853::PARTS; ++p) {
-        for (int i = 0; i < n_; ++i) dx[i] += powers[p] * step_.parts[p * n_ + i];
-    }
+    for (int p = 0; p < Dop853::PARTS; ++p) add_scaled(dx.data(), powers[p], &step_.parts[p * n_], n_);
     point_.resize(size_);
     chart_point(dx.data(), point_.data());
     return point_.data();
