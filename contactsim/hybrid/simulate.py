@@ -17,8 +17,7 @@ from ..common.representation import counted, several, span
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .course import AT_ONCE as STEPS_AT_ONCE
-from .course import EVENTS_AT_ONCE
-from .course import Landing
+from .course import EVENTS_AT_ONCE, Landing
 from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, demand
