@@ -78,6 +78,9 @@ class Ways:
     def _known(self, node: Node) -> Node:
         """The node that was found before with this state and mode, or `node` itself."""
         alike = self._alike[node.mode, node.clock]
+        if not alike:
+            alike.append(node)
+            return node
         scale = TWIN * max(1.0, float(np.abs(node.x).max(initial=0.0)))
         for other in alike:
             if len(other.x) == len(node.x) and np.abs(other.x - node.x).max(initial=0.0) <= scale:

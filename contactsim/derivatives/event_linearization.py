@@ -26,7 +26,7 @@ from ..hybrid.mode_directions import field_at, flow_at, space_of
 from ..hybrid.system import CLOCK, HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import ONE_INSTANT, TINY
-from .saltation import length, saltation_of
+from .saltation import is_identity, length, saltation_of
 from .zero import FALLING, GRAZE, SHARPEST
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
@@ -329,7 +329,7 @@ class Node:
             reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
-        plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
+        plain = is_identity(reset)
         if self._is_seamless(fired) or self._by_clock(fired):  # when a neighbour meets it makes no difference
             nothing = np.zeros(self.dim)
             return Passage(node, reset, nothing if plain else None, nothing)

@@ -94,6 +94,8 @@ class EventLinearization:
             first, *others = self._pieces.values()
         except NonDifferentiableError:
             return False
+        if not others:
+            return True
         if any(m.shape != first.shape for m in others):
             return False
         apart, size = [m - first for m in others], SAME * max(1.0, float(np.abs(first).max()))

@@ -86,6 +86,12 @@ def length(vector: Array) -> float:
     return sqrt(float(vector @ vector))
 
 
+def is_identity(matrix: Array) -> bool:
+    """Whether a matrix (m, n) is exactly the identity."""
+    rows, columns = matrix.shape
+    return rows == columns == np.count_nonzero(matrix) and bool((matrix.diagonal() == 1.0).all())
+
+
 @arguments(field=FIELD)
 def bouligand(dx: Array, normals: Array, field: Field) -> Array:
     """B-derivative through n surfaces that meet in a point, in the directions `dx`.

@@ -11,7 +11,8 @@ import numpy as np
 from ..common.arrays import Array
 from .manifold import Manifold
 
-AT_ONCE = 128  # steps or events, after which a run looks up again
+AT_ONCE = 128  # steps, after which a run looks up again
+EVENTS_AT_ONCE = 512  # the same of events, of which some hundred may follow in milliseconds
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ from ..common.representation import counted, several, span
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .course import AT_ONCE as STEPS_AT_ONCE
-from .course import Landing
+from .course import EVENTS_AT_ONCE, Landing
 from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, demand
@@ -503,7 +503,7 @@ class Simulation:
 
     def _travel(self, fired: frozenset[Hashable], bound: float) -> bool:
         """Pass an event, and those that follow, by a compiled engine, as far as it knows them; False: not the first."""
-        most = min(self._at_once, self._settings.max_events - len(self._events) - 1)
+        most = min(EVENTS_AT_ONCE, self._settings.max_events - len(self._events) - 1)
         goes_on = most > 0 and CLOCK not in fired and self._at_once > 1 and self._settings.accumulation == "pass"
         course = self._stepper.departing(bound) if goes_on else None
         if course is None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from contactsim.derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
+from contactsim.derivatives.saltation import bouligand, bouligand_pieces, is_identity, saltation_matrix
 from contactsim.errors import InputError, NonDifferentiableError, TransversalityError
 
 # What is compared, and why the figure is what it is; all arrays are of the order of 1.
@@ -429,3 +429,13 @@ def test_what_is_too_many_says_how_many() -> None:
 def test_dependent_normals_have_no_representation() -> None:
     with pytest.raises(InputError, match="the 3 normals span only 2 directions"):
         BouligandRepresentation(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), lambda b: np.ones(2))
+
+
+def test_only_the_identity_is_told_to_be_one() -> None:
+    """Not another permutation, nor what differs from it by rounding, nor by NaN, nor in shape."""
+    turned, rounded, unknown = np.eye(4)[::-1], np.eye(4), np.eye(4)
+    rounded[2, 2], unknown[1, 1] = 1.0 + np.finfo(float).eps, np.nan
+    beside = np.eye(4)
+    beside[0, 3] = 1e-300
+    assert is_identity(np.eye(4)) and is_identity(np.zeros((0, 0)))
+    assert not any(is_identity(matrix) for matrix in (turned, rounded, unknown, beside, np.eye(3, 4), np.eye(4, 3)))

@@ -163,13 +163,11 @@ void bind_cruises(nb::module_& m) {
                             turns.shape(0) == slides.shape(0) && places.shape(0) % joints == 0,
                         "the tables of the reach");
                  new (self) Reach{joints,
-                                  static_cast<int>(places.shape(0)) / joints,
-                                  static_cast<int>(slides.shape(0)) / joints,
                                   parent,
                                   numbers(length),
-                                  numbers(slides),
-                                  numbers(turns),
-                                  numbers(places)};
+                                  Squares(numbers(slides), joints),
+                                  Squares(numbers(turns), joints),
+                                  Squares(numbers(places), joints)};
              });
 
     nb::class_<Gaps>(m, "Gaps")
@@ -354,7 +352,7 @@ void bind_cruises(nb::module_& m) {
         [](Row matrix) {
             demand(matrix.shape(0) == std::size_t(Modes::MOST * Modes::MOST), "a matrix (5, 5)");
             Modes found;
-            demand(find_modes(numbers(matrix), found), "a matrix with eigenvalues of its own");
+            demand(find_modes(numbers(matrix), nullptr, found), "a matrix with eigenvalues of its own");
             using Numbers = std::vector<std::complex<double>>;
             Numbers rates;
             std::vector<Numbers> into, back;

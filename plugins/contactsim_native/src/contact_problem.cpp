@@ -145,8 +145,9 @@ class Modes {
     std::vector<int> normals_;   // of each contact, the place of its normal force among the unknowns
     std::vector<int> turning_;   // contacts in space whose slip directions are looked for
     std::vector<double> known_;  // forces (rows,) of contacts that part under their given ones
-    std::vector<double> w_, basis_, matrix_;
-    Factors factors_;
+    std::vector<double> w_, basis_, matrix_, right_, unknowns_;
+    std::vector<double> pushed_, answer_, answered_;  // by a turn: motion, and forces that hold what is held
+    Factors factors_, turns_;                         // of the forces, and of the turns of slip directions
     Smallest smallest_;
 
     double margin() const { return problem_.given.empty() ? margin_of(problem_, chosen_) : -INFINITY; }
@@ -363,8 +364,8 @@ class Modes {
     }
 
     // The forces that are given to contacts that part, and the friction of those of them that slip; then what the rows
-    // that are held need of all others.
-    std::vector<double> wanted() {
+    // that are held need of all others, into `right_`.
+    void find_wanted() {
         known_.assign(problem_.rows, 0.0);
         for (int i = 0; i < problem_.count; ++i) {
             if (!is_lifted(i)) continue;
@@ -374,14 +375,13 @@ class Modes {
                 own[1 + d] = -problem_.kinetic[i] * own[0] * chosen_.directions[i][d];
             }
         }
-        std::vector<double> right;
+        right_.clear();
         for (const int row : held_) {
-            right.push_back(-problem_.free[row]);
+            right_.push_back(-problem_.free[row]);
             for (int j = 0; j < problem_.rows && !chosen_.lifted.empty(); ++j) {
-                right.back() -= problem_.at(row, j) * known_[j];
+                right_.back() -= problem_.at(row, j) * known_[j];
             }
         }
-        return right;
     }
 
     void take(const std::vector<double>& unknowns) {
@@ -406,20 +406,20 @@ class Modes {
         }
         chosen_.unique = factors_.factorise(matrix_, k, rules_.regular);
         if (!chosen_.unique && !smallest_.factorise(matrix_, k, rules_.rank, rules_.clear_rank)) return false;
-        const std::vector<double> right = wanted();
-        std::vector<double> unknowns = right, left = right;
+        find_wanted();
+        unknowns_ = right_;
         if (!chosen_.unique) {
-            smallest_.solve(unknowns.data());
-            take(unknowns);
+            smallest_.solve(unknowns_.data());
+            take(unknowns_);
             return true;
         }
-        factors_.solve(unknowns.data());
+        factors_.solve(unknowns_.data());
         for (int i = 0; i < k; ++i) {
-            for (int j = 0; j < k; ++j) left[i] -= matrix_[i * k + j] * unknowns[j];
+            for (int j = 0; j < k; ++j) right_[i] -= matrix_[i * k + j] * unknowns_[j];
         }
-        factors_.solve(left.data());
-        for (int i = 0; i < k; ++i) unknowns[i] += left[i];
-        take(unknowns);
+        factors_.solve(right_.data());
+        for (int i = 0; i < k; ++i) unknowns_[i] += right_[i];
+        take(unknowns_);
         return true;
     }
 
@@ -533,9 +533,8 @@ class Modes {
 
     // The turns in one step of Newton's method, the smallest ones where they are many. What it ends with is looked at,
     // so that their rank need not be clear.
-    void solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) const {
-        Factors factors;
-        if (factors.factorise(changes, p, rules_.across)) return factors.solve(turns.data());
+    void solve_turns(const std::vector<double>& changes, int p, std::vector<double>& turns) {
+        if (turns_.factorise(changes, p, rules_.across)) return turns_.solve(turns.data());
         Smallest smallest;
         smallest.truncate(changes, p, rules_.across);
         smallest.solve(turns.data());
@@ -544,7 +543,8 @@ class Modes {
     // Motion across each slip direction by a turn of each by one radian (p, p).
     void changes_by_turns(std::vector<double>& changes) {
         const int p = static_cast<int>(turning_.size()), k = static_cast<int>(held_.size());
-        std::vector<double> pushed(problem_.rows), answer(k), forces;
+        std::vector<double>&pushed = pushed_, &answer = answer_, &forces = answered_;
+        pushed.resize(problem_.rows), answer.resize(k);
         for (int j = 0; j < p; ++j) {
             const int row = problem_.first[turning_[j]];
             const std::array<double, 2>& slip = chosen_.directions[turning_[j]];
@@ -639,6 +639,7 @@ class Alone {
         }
         step_ = square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
         slides_ = problem.slides[i];
+        if (size_ > 1 && !slides_ && step_ > 0.0) factorise();
         lift_ = block_[0][0];
         for (int d = 0; d < size_ - 1 && slides_; ++d) {
             slip_[d] = problem.sliding[2 * i + d];
@@ -664,13 +665,10 @@ class Alone {
             std::fill(now, now + size_, 0.0);
             return true;
         }
-        std::vector<double> block(size_ * size_);
-        for (int a = 0; a < size_; ++a) std::copy(block_[a], block_[a] + size_, &block[a * size_]);
-        Factors factors;
-        if (!factors.factorise(block, size_, 0.0)) return false;
+        if (!regular_) return false;
         double stuck[3] = {-rest[0], -rest[1], size_ == 3 ? -rest[2] : 0.0};
-        factors.solve(stuck);
-        if (stuck[0] >= 0.0 && std::hypot(stuck[1], size_ == 3 ? stuck[2] : 0.0) <= friction_ * stuck[0]) {
+        factors_.solve(stuck);
+        if (stuck[0] >= 0.0 && length(stuck[1], size_ == 3 ? stuck[2] : 0.0) <= friction_ * stuck[0]) {
             std::copy(stuck, stuck + size_, now);
         } else {
             slide(rest, now);
@@ -682,7 +680,16 @@ class Alone {
     const PivotRules& rules_;
     int first_, size_;
     double friction_, lift_, step_, block_[3][3] = {}, slip_[2] = {};
-    bool slides_;
+    bool slides_, regular_ = true;
+    Factors factors_;  // of the block
+
+    static double length(double x, double y) { return std::sqrt(x * x + y * y); }
+
+    void factorise() {
+        std::vector<double> block(size_ * size_);
+        for (int a = 0; a < size_; ++a) std::copy(block_[a], block_[a] + size_, &block[a * size_]);
+        regular_ = factors_.factorise(block, size_, 0.0);
+    }
 
     // The fixed point of lam = P(lam - rho (w + mu |w_t| n)), P the nearest point of the cone.
     void slide(const double* rest, double* now) const {
@@ -693,9 +700,9 @@ class Alone {
             const double u = block_[1][0] * n + block_[1][1] * x + block_[1][2] * y + rest[1];
             const double v = block_[2][0] * n + block_[2][1] * x + block_[2][2] * y + c;
             const double normal = block_[0][0] * n + block_[0][1] * x + block_[0][2] * y + rest[0];
-            n -= rho * (normal + mu * std::hypot(u, v));
+            n -= rho * (normal + mu * length(u, v));
             x -= rho * u, y -= rho * v;
-            const double size = std::hypot(x, y);
+            const double size = length(x, y);
             if (size > mu * n) n = std::max((n + mu * size) / (1.0 + mu * mu), 0.0);
             n = std::max(n, 0.0);
             if (size > mu * n) x *= mu * n / size, y *= mu * n / size;
@@ -717,6 +724,7 @@ bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, s
     for (int i = 0; i < rows; ++i) least = std::min(least, problem.at(i, i));
     const double bound = rules.runaway * problem.speed(0.0) / std::max(least, rules.nothing);
     std::vector<Alone> contacts;
+    contacts.reserve(problem.count);
     for (int i = 0; i < problem.count; ++i) contacts.emplace_back(problem, rules, i);
     std::vector<double> motion, before;
     problem.motion(forces, motion);

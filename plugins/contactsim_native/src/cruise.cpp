@@ -315,8 +315,7 @@ bool Voyage::advance(double proposed, double longest) {
         const double h = end - t;
         length = std::abs(h);
         stages(h, 1, Dop853::STAGES);
-        end_stage({method_.a.data(), method_.c.data(), Dop853::ALL}, end, Dop853::STAGES);
-        error = error_norm(y_new, h);
+        error = end_within(end);
         if (error < 1.0 && !overshoots(y_new, h)) break;
         if (arc_.mode.redundant && std::isnan(error)) return false;  // Python tells which forces act
         const double factor = error < 1.0 ? 0.0 : rules_.safety * std::pow(error, -0.125);
@@ -332,6 +331,19 @@ bool Voyage::advance(double proposed, double longest) {
     if (end_step(y_new, &k_[Dop853::STAGES * n_], end, rules_.spent)) return true;
     course_.step = before;
     return false;
+}
+
+double Voyage::end_within(double end) {
+    const Method method{method_.a.data(), method_.c.data(), Dop853::ALL};
+    const double h = end - step_.t0;
+    double* y_new = &points_[Dop853::STAGES * n_];
+    point_of_stage(method, Dop853::STAGES, n_, h, step_.y.data(), k_.data(), y_new);
+    const double error = error_norm(y_new, h);
+    if (!(error < 1.0)) return error;
+    end_stage(method, end, Dop853::STAGES);
+    const double* rate = &k_[Dop853::STAGES * n_];
+    const bool known = std::all_of(rate, rate + n_, [](double number) { return std::isfinite(number); });
+    return known ? error : std::numeric_limits<double>::quiet_NaN();
 }
 
 bool Voyage::is_known(const double* y_new) const {
@@ -360,7 +372,7 @@ double Voyage::error_norm(const double* y_new, double h) const {
     double fifth = 0.0, third = 0.0;
     for (int i = 0; i < n_; ++i) {
         double five = 0.0, three = 0.0;
-        for (int s = 0; s <= Dop853::STAGES; ++s) {
+        for (int s = 0; s < Dop853::STAGES; ++s) {  // the rate at the end has no weight
             five += method_.e5[s] * k_[s * n_ + i];
             three += method_.e3[s] * k_[s * n_ + i];
         }
@@ -412,8 +424,7 @@ void Voyage::dense_output(const double* y_new, double h) {
         double* part = parts + p * n_;
         std::fill(part, part + n_, 0.0);
         for (int s = 0; s < Dop853::ALL; ++s) {
-            const double share = h * method_.d[(p - 3) * Dop853::ALL + s];
-            for (int i = 0; i < n_; ++i) part[i] += share * k_[s * n_ + i];
+            add_scaled(part, h * method_.d[(p - 3) * Dop853::ALL + s], &k_[s * n_], n_);
         }
     }
 }

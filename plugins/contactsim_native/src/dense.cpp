@@ -30,6 +30,17 @@ EVERY_WIDTH void set_difference(double* __restrict to, const double* __restrict 
     for (int k = 0; k < count; ++k) to[k] = a[k] - b[k];
 }
 
+EVERY_WIDTH void set_sum(double* __restrict to, const double* __restrict start, double h,
+                         const double* __restrict weights, const double* __restrict a, int terms, int count) {
+    for (int k = 0; k < count; ++k) to[k] = 0.0;
+    for (int j = 0; j < terms; ++j) {
+        const double weight = weights[j];
+        if (weight == 0.0) continue;
+        for (int k = 0; k < count; ++k) to[k] += weight * a[j * count + k];
+    }
+    for (int k = 0; k < count; ++k) to[k] = start[k] + h * to[k];
+}
+
 EVERY_WIDTH void set_repeated(Rows c, const double* weights, int times, ConstRows a, int rows, int columns) {
     for (int r = 0; r < rows; ++r) {
         const double* __restrict from = a[r];

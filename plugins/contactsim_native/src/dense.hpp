@@ -80,6 +80,9 @@ void add_scaled(double* to, double factor, const double* from, int count);
 // to = a - b, for so many numbers.
 void set_difference(double* to, const double* a, const double* b, int count);
 
+// to = start + h sum_j weights[j] a[j], of rows (count,) of a matrix (terms, count).
+void set_sum(double* to, const double* start, double h, const double* weights, const double* a, int terms, int count);
+
 // C = (w_1 A, w_2 A, ...) side by side, A (rows, columns).
 void set_repeated(Rows c, const double* weights, int times, ConstRows a, int rows, int columns);
 

@@ -72,25 +72,33 @@ class Factors {
                 for (int j = k + 1; j < n; ++j) lu_[i * n + j] -= share * lu_[k * n + j];
             }
         }
+        columns_.resize(n * n);
+        for (int i = 0; i < n; ++i) {
+            for (int k = 0; k < n; ++k) columns_[k * n + i] = lu_[i * n + k];
+        }
         return condition(matrix) > least;
     }
 
+    // Column by column: numbers that do not wait for each other.
     void solve(double* b) const {
         const int n = n_;
         for (int k = 0; k < n; ++k) std::swap(b[k], b[order_[k]]);
         for (int k = 0; k < n; ++k) {
-            for (int j = 0; j < k; ++j) b[k] -= lu_[k * n + j] * b[j];
+            const double* column = columns_.data() + k * n;
+            for (int i = k + 1; i < n; ++i) b[i] -= column[i] * b[k];
         }
         for (int k = n - 1; k >= 0; --k) {
-            for (int j = k + 1; j < n; ++j) b[k] -= lu_[k * n + j] * b[j];
-            b[k] /= lu_[k * n + k];
+            const double* column = columns_.data() + k * n;
+            b[k] /= column[k];
+            for (int i = 0; i < k; ++i) b[i] -= column[i] * b[k];
         }
     }
 
   private:
     int n_ = 0;
-    std::vector<double> lu_;
+    std::vector<double> lu_, columns_;  // row by row, and column by column
     std::vector<int> order_;
+    std::vector<double> x_, sense_;  // of estimates
 
     // x with A^T x = b, in place.
     void solve_transposed(double* b) const {
@@ -106,9 +114,10 @@ class Factors {
     }
 
     // The estimate of |A^-1| by a vector of alternating signs, for matrices by which the others are deceived.
-    double by_alternating() const {
+    double by_alternating() {
         const int n = n_;
-        std::vector<double> x(n);
+        std::vector<double>& x = x_;
+        x.resize(n);
         for (int i = 0; i < n; ++i) x[i] = (i % 2 ? -1.0 : 1.0) * (n > 1 ? 1.0 + double(i) / (n - 1) : 1.0);
         solve(x.data());
         double sum = 0.0;
@@ -118,7 +127,7 @@ class Factors {
 
     // 1 / (|A| |A^-1|), with an estimate of the norm of A^-1 from below that is hardly ever far off.
     // Source: Higham, Accuracy and Stability of Numerical Algorithms, 2002, algorithm 15.1.
-    double condition(const std::vector<double>& matrix) const {
+    double condition(const std::vector<double>& matrix) {
         const int n = n_;
         if (!n) return 1.0;
         double size = 0.0, inverse = 0.0;
@@ -129,7 +138,8 @@ class Factors {
         }
         // A vector to which a singular matrix happens to be blind deceives the estimate; one number of A^-1 is known.
         const double least = std::max(by_alternating(), 1.0 / std::abs(lu_[n * n - 1]));
-        std::vector<double> x(n, 1.0 / n), sense(n);
+        std::vector<double>&x = x_, &sense = sense_;
+        x.assign(n, 1.0 / n), sense.resize(n);
         for (int round = 0, place = -1; round < ESTIMATES; ++round) {
             solve(x.data());
             double sum = 0.0;
@@ -369,7 +379,7 @@ class Smallest {
 // The smallest x that minimises |A x - b|, in place; false where it cannot be told whether A (n, n) is singular.
 inline bool solve_smallest(const std::vector<double>& matrix, int n, double regular, double rank, double clear,
                            std::vector<double>& b) {
-    Factors factors;
+    thread_local Factors factors;
     if (factors.factorise(matrix, n, regular)) {
         factors.solve(b.data());
         return true;

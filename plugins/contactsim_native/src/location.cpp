@@ -237,8 +237,8 @@ bool Voyage::slopes(double time, std::vector<double>& found) {
 
 bool Voyage::arrive(const Crossing& leader, double guess) {
     const double time = std::max(guess, std::nextafter(step_.t0, INFINITE));
-    const Step whole = step_;
-    const std::vector<double> base = base_;
+    Step whole = step_;
+    std::vector<double> base = base_;
     const auto [early, late] = beside(time);
     const double slope = (guard_at(late, leader.guard) - guard_at(early, leader.guard)) / (late - early);
     landed_ = false;
@@ -247,7 +247,7 @@ bool Voyage::arrive(const Crossing& leader, double guess) {
     return (shown || see()) && fire(leader.guard, time, whole, base);
 }
 
-bool Voyage::fire(int leader, double time, Step whole, std::vector<double> base) {
+bool Voyage::fire(int leader, double time, Step& whole, std::vector<double>& base) {
     std::vector<int> together;
     for (int g = 0; g < ng_; ++g) {
         double highest = course_.highest[g];

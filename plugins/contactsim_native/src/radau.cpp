@@ -133,7 +133,7 @@ bool ChartFactors::eliminate(int k) {
         std::swap_ranges(re_k, re_k + n, &real_[pivot * stride]);
         if (!is_real_) std::swap_ranges(im_k, im_k + n, &imaginary_[pivot * stride]);
     }
-    const Complex reciprocal = 1.0 / number(k);
+    const Complex reciprocal = std::conj(number(k)) / std::norm(number(k));
     for (int i = k + 1; i < n; ++i) {
         const Complex share = number(i) * reciprocal;
         double* re = &real_[i * stride];
@@ -169,8 +169,9 @@ void ChartFactors::substitute(double* re, double* im) const {
         if (is_real_) {
             re[i] /= real_[i * stride + i];
         } else {
-            const Complex part = Complex(re[i], im[i]) / Complex(real_[i * stride + i], imaginary_[i * stride + i]);
-            re[i] = part.real(), im[i] = part.imag();
+            const double x = real_[i * stride + i], y = imaginary_[i * stride + i], square = x * x + y * y;
+            const double part = (re[i] * x + im[i] * y) / square;
+            im[i] = (im[i] * x - re[i] * y) / square, re[i] = part;
         }
     }
 }
@@ -245,11 +246,25 @@ void characteristic(const std::vector<double>& a, double* coefficients) {
     }
 }
 
+// Where the roots of a polynomial are looked for: at those of a matrix near to it, or on a circle.
+void begin_roots(const double radius, const Modes* near, Complex* found) {
+    for (int i = 0; i < S; ++i) found[i] = radius * std::pow(Complex(0.4, 0.9), i);
+    for (int k = 0, i = 0; near && k < near->count; ++k) {
+        found[i++] = near->rates[k];
+        if (near->rates[k].imag() != 0.0) found[i++] = std::conj(near->rates[k]);
+    }
+}
+
+// a / b, where no number is so large or small that it matters in which way.
+Complex quotient(Complex a, Complex b) {
+    return a * std::conj(b) / std::norm(b);
+}
+
 // All roots at once. Source: Durand 1960, Kerner 1966.
-bool roots(const double* coefficients, Complex* found) {
+bool roots(const double* coefficients, const Modes* near, Complex* found) {
     double radius = 0.0;
     for (int k = 0; k < S; ++k) radius = std::max(radius, std::pow(std::abs(coefficients[k]), 1.0 / (k + 1)));
-    for (int i = 0; i < S; ++i) found[i] = radius * std::pow(Complex(0.4, 0.9), i);
+    begin_roots(radius, near, found);
     for (int round = 0; round < ROUNDS; ++round) {
         double moved = 0.0;
         for (int i = 0; i < S; ++i) {
@@ -258,11 +273,11 @@ bool roots(const double* coefficients, Complex* found) {
             for (int j = 0; j < S; ++j) {
                 if (j != i) apart *= found[i] - found[j];
             }
-            const Complex step = value / apart;
+            const Complex step = quotient(value, apart);
             found[i] -= step;
-            moved = std::max(moved, std::abs(step));
+            moved = std::max(moved, std::norm(step));
         }
-        if (moved <= 1e-13 * radius) return true;
+        if (moved <= 1e-26 * radius * radius) return true;
         if (!std::isfinite(moved)) return false;
     }
     return true;
@@ -277,20 +292,19 @@ void eigenvector(const std::vector<double>& a, Complex rate, bool transposed, Co
         for (int i = 0; i < S; ++i) {
             for (int j = 0; j < S; ++j) {
                 m[i][j] = a[transposed ? j * S + i : i * S + j] - (i == j ? rate : Complex(0.0));
-                size = std::max(size, std::abs(m[i][j]));
+                size = std::max(size, std::norm(m[i][j]));
             }
         }
+        const double least = std::numeric_limits<double>::epsilon() * std::sqrt(size);
         for (int k = 0; k < S; ++k) {
             int pivot = k;
             for (int i = k + 1; i < S; ++i) {
-                if (std::abs(m[i][k]) > std::abs(m[pivot][k])) pivot = i;
+                if (std::norm(m[i][k]) > std::norm(m[pivot][k])) pivot = i;
             }
             std::swap(m[k], m[pivot]), std::swap(x[k], x[pivot]);
-            if (std::abs(m[k][k]) < std::numeric_limits<double>::epsilon() * size) {
-                m[k][k] = std::numeric_limits<double>::epsilon() * size;
-            }
+            if (std::norm(m[k][k]) < least * least) m[k][k] = least;
             for (int i = k + 1; i < S; ++i) {
-                const Complex share = m[i][k] / m[k][k];
+                const Complex share = quotient(m[i][k], m[k][k]);
                 for (int j = k; j < S; ++j) m[i][j] -= share * m[k][j];
                 x[i] -= share * x[k];
             }
@@ -298,20 +312,20 @@ void eigenvector(const std::vector<double>& a, Complex rate, bool transposed, Co
         double length = 0.0;
         for (int i = S - 1; i >= 0; --i) {
             for (int j = i + 1; j < S; ++j) x[i] -= m[i][j] * x[j];
-            x[i] /= m[i][i];
-            length = std::max(length, std::abs(x[i]));
+            x[i] = quotient(x[i], m[i][i]);
+            length = std::max(length, std::norm(x[i]));
         }
-        for (int i = 0; i < S; ++i) x[i] /= length;
+        for (int i = 0; i < S; ++i) x[i] /= std::sqrt(length);
     }
 }
 
 }  // namespace
 
-bool find_modes(const std::vector<double>& matrix, Modes& found) {
+bool find_modes(const std::vector<double>& matrix, const Modes* near, Modes& found) {
     double coefficients[S];
     Complex rates[S];
     characteristic(matrix, coefficients);
-    if (!roots(coefficients, rates)) return false;
+    if (!roots(coefficients, near, rates)) return false;
     found.count = 0;
     for (const bool real : {true, false}) {
         for (Complex rate : rates) {
@@ -346,7 +360,7 @@ bool Radau::begin(Field& field, double t, const double* y, int size, double step
     y_.assign(y, y + n_), f_.resize(n_);
     stages_.assign(STAGES * n_, 0.0), fields_.resize(STAGES * n_), moved_.resize(STAGES * n_);
     left_.resize(n_), right_.resize(n_), point_.resize(n_), scale_.resize(n_), parts_.resize(STAGES * n_);
-    if (!plain_.count && !find_modes(method_.inverse, plain_)) return false;
+    if (!plain_.count && !find_modes(method_.inverse, nullptr, plain_)) return false;
     field_at(field, t_, y_.data(), f_.data());
     if (!field.derivative(t_, y_.data(), derivative_)) return false;
     first_ = derivative_, first_t_ = t_, first_y_ = y_, first_f_ = f_;
@@ -413,7 +427,7 @@ bool Radau::factorise(double h) {
     if (!plain) {
         std::vector<double> matrix = method_.inverse;
         for (int i = 0; i < STAGES * STAGES; ++i) matrix[i] *= shares_[i / STAGES];
-        if (!find_modes(matrix, modes_)) return false;
+        if (!find_modes(matrix, &plain_, modes_)) return false;
     }
     for (int k = 0; k < modes_.count; ++k) {
         if (!factors_[k].factorise(modes_.rates[k] / h, derivative_)) return false;

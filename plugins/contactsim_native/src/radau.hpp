@@ -29,10 +29,10 @@ struct ChartDerivative {
     Rows rows() { return {by_state.data(), padded(2 * nv + held)}; }
     ConstRows rows() const { return {by_state.data(), padded(2 * nv + held)}; }
     int size() const { return 2 * nv + memory; }
-    double norm() const;            // Frobenius'
-    double least_radius() const;    // which its largest eigenvalue has at least
+    double norm() const;              // Frobenius'
+    double least_radius() const;      // which its largest eigenvalue has at least
     bool exceeds(double rate) const;  // whether that is larger, as powers show; where they do not it may be, too
-    void whole(double* out) const;  // (size, size)
+    void whole(double* out) const;    // (size, size)
 };
 
 // What a stiff arc moves by, in the chart at work.
@@ -68,7 +68,8 @@ struct Modes {
     int count = 0;
     std::complex<double> rates[MOST], into[MOST][MOST], back[MOST][MOST];  // rows of V^-1, columns of V
 };
-bool find_modes(const std::vector<double>& matrix, Modes& found);  // of a matrix (5, 5)
+// Of a matrix (5, 5), looked for at those of one near to it, or anywhere.
+bool find_modes(const std::vector<double>& matrix, const Modes* near, Modes& found);
 
 // Steps along one arc.
 class Radau {

@@ -14,12 +14,6 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-double product(const double* a, const double* b, int n) {
-    double sum = 0.0;
-    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
-    return sum;
-}
-
 double spacing(double x) {
     return std::nextafter(std::abs(x), INFINITE) - std::abs(x);
 }
@@ -142,7 +136,8 @@ class Resolution final : public Landing {
     std::vector<int> tangents_, number_;
     std::vector<double> row_, solved_, delassus_, drift_;  // J (m, nv), M^-1 J^T row by row, G (m, m), ground's motion
     std::vector<double> force_, bias_, unforced_, acceleration_;
-    std::vector<double> told_;  // forces of a mode along its rows
+    std::vector<double> told_;                // forces of a mode along its rows
+    std::vector<std::vector<int>> moved_by_;  // velocities that move along each row
     Scratch scratch_;
     Known known_;
 
@@ -163,15 +158,29 @@ class Resolution final : public Landing {
         sweep_at(std::vector<double>(nv, 0.0));
         row_ = solved_ = scratch_.row, drift_ = scratch_.rates;
         delassus_.resize(m * m);
-        for (int i = 0; i < m; ++i) scratch_.sweep.solve(robot_, &solved_[i * nv]);
-        for (int i = 0; i < m; ++i) {
-            for (int j = 0; j < m; ++j) delassus_[i * m + j] = product(&row_[i * nv], &solved_[j * nv], nv);
+        for (int i = 0; i < count_; ++i) {
+            const Tips tips = outermost(robot_, all_.closed[i].contact);
+            const int first = all_.first[i], count = rows_of(all_, all_.closed[i]);
+            moved_by_.insert(moved_by_.end(), count, moving(robot_, tips));
+            scratch_.sweep.solve_inwards(robot_, &solved_[first * nv], count, tips);
+            for (int d = 0; d < count; ++d) scratch_.sweep.solve_outwards(robot_, &solved_[(first + d) * nv]);
         }
+        for (int i = 0; i < m; ++i) {
+            for (int j = 0; j < m; ++j) delassus_[i * m + j] = along(i, &solved_[j * nv]);
+        }
+    }
+
+    // J_i a of one row.
+    double along(int row, const double* a) const {
+        const double* own = &row_[row * robot_.nv];
+        double sum = 0.0;
+        for (const int k : moved_by_[row]) sum += own[k] * a[k];
+        return sum;
     }
 
     std::vector<double> rates_of(const std::vector<double>& v) const {
         std::vector<double> rates = drift_;
-        for (int i = 0; i < rows(); ++i) rates[i] += product(&row_[i * robot_.nv], v.data(), robot_.nv);
+        for (int i = 0; i < rows(); ++i) rates[i] += along(i, v.data());
         return rates;
     }
 
@@ -279,6 +288,7 @@ class Resolution final : public Landing {
         }
         own.problem.count = static_cast<int>(own.contacts.size());
         own.slack.assign(own.problem.count, 0.0), own.sliding.assign(2 * own.problem.count, 0.0);
+        own.delassus.reserve(kept_rows.size() * kept_rows.size());
         for (const int i : kept_rows) {
             for (const int j : kept_rows) own.delassus.push_back(at(i, j));
         }
@@ -484,7 +494,7 @@ class Resolution final : public Landing {
                          std::vector<double>& impulses) const {
         const int k = static_cast<int>(chosen.size());
         std::vector<double> matrix;
-        impulses.clear();
+        matrix.reserve(k * k), impulses.clear();
         for (const int i : chosen) {
             for (const int j : chosen) matrix.push_back(at(i, j));
             impulses.push_back(-rates[i]);
@@ -609,7 +619,7 @@ class Resolution final : public Landing {
         OwnProblem own = problem_of(staying, kept_rows);
         for (std::size_t k = 0; k < kept_rows.size(); ++k) {
             const int row = kept_rows[k];
-            own.free[k] = product(&row_[row * robot_.nv], unforced_.data(), robot_.nv) + bias_[row];
+            own.free[k] = along(row, unforced_.data()) + bias_[row];
         }
         for (int k = 0; k < own.problem.count; ++k) slide(own, k, before, rates, at_rest, jumped);
         own.look();

@@ -103,13 +103,7 @@ void Drive::by_state(const Robot& robot, Rows force) const {
 }
 
 void point_of_stage(const Method& method, int stage, int n, double h, const double* y, const double* k, double* at) {
-    const double* a = method.a + stage * method.width;
-    std::fill(at, at + n, 0.0);
-    for (int j = 0; j < stage; ++j) {
-        if (a[j] == 0.0) continue;
-        for (int i = 0; i < n; ++i) at[i] += a[j] * k[j * n + i];
-    }
-    for (int i = 0; i < n; ++i) at[i] = y[i] + h * at[i];
+    set_sum(at, y, h, method.a + stage * method.width, k, stage, n);
 }
 
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,

@@ -181,7 +181,8 @@ struct Start {
 // system is one for the stages of v alone; P is a dt/ds where motions commute.
 class Step {
   public:
-    Step(int nv, int held, int width) : nv_(nv), held_(held), wide_(padded(width)) {}
+    // Before the first step along an arc, in the room of those before.
+    void begin(int nv, int held, int width) { nv_ = nv, held_ = held, wide_ = padded(width), turns_ = 0; }
 
     // Solves for the stages of a step, by iteration first where that may do; false where there is no solution.
     bool take(const Scheme& scheme, const Pace& pace, std::vector<Equation>& at, const Start& start, bool iterates,
@@ -473,7 +474,7 @@ class Step {
     static constexpr double SOLVED = 1e-2;   // of the tolerance, to which stages are solved for
     static constexpr int SEEN = 6;  // stages by which the fall of estimates is carried on: by more it promises too much
 
-    int nv_, held_, wide_, turns_ = 0;
+    int nv_ = 0, held_ = 0, wide_ = 0, turns_ = 0;
     std::vector<double> weights_;
     bool each_alone_ = false;              // whether q and v are varied number by number where the step starts
     std::vector<double> sizes_, changes_;  // of the rows from which the step starts; changes of stages by a pass
@@ -489,6 +490,7 @@ struct Room {
     DerivativeScratch scratch;
     Equation before;
     std::vector<Equation> at;
+    Step step;
 };
 
 // sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s].
@@ -642,7 +644,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
     Room own;  // of an arc whose drive calls Python back, which may follow another one
     Room& room = motion.drive.gains && motion.drive.gains->calls_back ? own : kept_room;
     Equations equations(motion, path, room.scratch);
-    Step step(nv, held, width);
+    Step& step = room.step;
+    step.begin(nv, held, width);
     Matrix now;
     now.clear(path.dim, width);
     for (int r = 0; r < path.dim; ++r) std::copy_n(variations + r * width, width, now.rows()[r]);

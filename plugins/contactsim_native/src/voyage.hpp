@@ -77,14 +77,15 @@ class Voyage {
     Step step_;
     GuardRoom& room_;  // where steps begin and end
     GuardRoom aside_;  // within them
-    std::vector<double> point_, samples_, times_;
-    std::vector<int> following_;                // guards that follow the directions of slips
-    std::vector<double> values_;                // of these, where the step starts
-    std::vector<char> certain_;                 // which guards cannot dip unseen
-    std::vector<char> loose_;                   // see `find_loose`
-    std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
-    Sway sway_;                                 // of the bodies in it
-    double approach_ = 0.0;                     // by how much any bodies come closer to each other in it [m]
+    std::vector<double> shift_, point_, samples_, times_;
+    std::vector<int> following_;                          // guards that follow the directions of slips
+    std::vector<double> values_;                          // of these, where the step starts
+    std::vector<char> certain_;                           // which guards cannot dip unseen
+    std::vector<char> loose_;                             // see `find_loose`
+    std::vector<double> speed_, bend_, error_;            // bounds of gaps in the step
+    Sway sway_, sway_of_errors_;                          // of the bodies in it
+    std::vector<double> moved_, rates_, missed_, still_;  // by which joints move in it at most
+    double approach_ = 0.0;                               // by how much any bodies come closer to each other in it [m]
     std::vector<double> one_;
     std::vector<Crossing> falls_;
     double bottom_ = INFINITE;   // where a true step has to lead to before all of these fall
@@ -186,6 +187,9 @@ class Voyage {
 
     // State, guards and what the step misses where it ends; the next step is known.
     bool end_step(const double* y_new, const double* f_new, double end, double spent);
+
+    // The error of a step to a time, whose stages are there; and the rate there, where that is within the tolerance.
+    double end_within(double end);
 
     double error_norm(const double* y_new, double h) const;
     bool overshoots(const double* y_new, double h) const;
@@ -357,7 +361,7 @@ class Voyage {
 
     // Which guards fire together with the leading one, where the step ends now; `whole` is the step before, with the
     // chart it had, and `time` the zero of its interpolant. False where that cannot be told.
-    bool fire(int leader, double time, Step whole, std::vector<double> base);
+    bool fire(int leader, double time, Step& whole, std::vector<double>& base);
 
     // Whether a guard may fall to zero within the accuracy of an event's time, as fast as in the samples.
     bool falls_soon(int g, double rounding) const;

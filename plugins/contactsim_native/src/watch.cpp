@@ -20,10 +20,9 @@ const double* Voyage::state_at(double t) {
     const double s = (t - step_.t0) / (step_.until - step_.t0), r = 1.0 - s;
     const double b = s * r, c = b * s, d = b * b, e = d * s, f = d * b;
     const double powers[Dop853::PARTS] = {s, b, c, d, e, f, f * s};
-    std::vector<double> dx(step_.y);
-    for (int p = 0; p < Dop853::PARTS; ++p) {
-        for (int i = 0; i < n_; ++i) dx[i] += powers[p] * step_.parts[p * n_ + i];
-    }
+    std::vector<double>& dx = shift_;
+    dx = step_.y;
+    for (int p = 0; p < Dop853::PARTS; ++p) add_scaled(dx.data(), powers[p], &step_.parts[p * n_], n_);
     point_.resize(size_);
     chart_point(dx.data(), point_.data());
     return point_.data();
@@ -277,7 +276,8 @@ bool Voyage::dips(int g) const {
 void Voyage::bounds_of_gaps() {
     const int nv = robot_.nv;
     const double duration = step_.t1 - step_.t0;
-    std::vector<double> moved(n_, 0.0), rates(n_, 0.0), missed(nv), still(nv, 0.0);
+    std::vector<double>&moved = moved_, &rates = rates_, &missed = missed_;
+    moved.assign(n_, 0.0), rates.assign(n_, 0.0), missed.resize(nv), still_.assign(nv, 0.0);
     for (int p = 0; p < Dop853::PARTS; ++p) {
         for (int i = 0; i < n_; ++i) {
             const double part = std::abs(step_.parts[p * n_ + i]);
@@ -289,10 +289,9 @@ void Voyage::bounds_of_gaps() {
         missed[k] = step_.miss * (course_.path_atol + course_.path_rtol * (std::abs(step_.y[k]) + moved[k]));
         moved[nv + k] += std::abs(step_.start[robot_.nq + k]);
     }
-    Sway& sway = sway_;
-    Sway errors;
+    Sway &sway = sway_, &errors = sway_of_errors_;
     sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
-    errors.along(*arc_.reach, step_.start.data(), missed.data(), still.data(), 0.0);
+    errors.along(*arc_.reach, step_.start.data(), missed.data(), still_.data(), 0.0);
     speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
     const auto turns = [](const Guard& guard) { return guard.contact.other && !guard.contact.other->is_round(); };
     if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) place_at_start();
