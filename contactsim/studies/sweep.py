@@ -78,12 +78,14 @@ def sweep(
         early, 3 failed, 4 lost with its worker), `message` and `seconds`.
 
     Raises:
-        InputError: something given cannot be used, the store holds another sweep, or a package is missing.
+        InputError: something given cannot be used, such as a key that the scene does not have, the store holds another
+            sweep, or a package is missing.
         StorageError: the scheduler is gone.
     """
     made = plan(over or {}, samples, sampler, seed)
     shaken = noise if noise is not None else NOISE if needs_noise(scene_or_function, made.sampled, made.draws) else 0.0
     work = work_of(scene_or_function, settings, outputs, shaken)
+    work.refuse(made.point(0), made.point(made.size - 1))
     kind = "function" if callable(scene_or_function) else "scene"
     with opened(Path(out), made, {kind: work.hash, "sampler": sampler}) as store:
         pending = store.pending()

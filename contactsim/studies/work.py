@@ -61,6 +61,10 @@ class Work(ABC):
     def compute(self, values: Mapping[str, Any], seed: np.random.SeedSequence) -> tuple[int, str, Mapping[str, Any]]:
         """Status, message and outputs of one run."""
 
+    @abstractmethod
+    def refuse(self, first: Mapping[str, Any], last: Mapping[str, Any]) -> None:
+        """Raise an InputError where neither the values of the first run can be read nor those of the last."""
+
     def result(self, number: int, values: Mapping[str, Any], seed: np.random.SeedSequence) -> Result:
         """One run, whatever becomes of it."""
         began = time.perf_counter()
@@ -129,11 +133,27 @@ class SceneWork(Work):
         """Of the scene as it is built, its robot's file included, of the outputs and of the noise."""
         return _digest(self.told, fingerprint(self.outputs), repr(self.noise))
 
+    def refuse(self, first: Mapping[str, Any], last: Mapping[str, Any]) -> None:
+        """Read the first run; where that fails the last one, which may fail as well, then."""
+        try:
+            self._read(first)
+        except InputError:
+            self._read(last)
+
+    def _read(self, values: Mapping[str, Any]) -> None:
+        if self.model:
+            built(self.source, True, self._settings(values))
+        else:
+            from ..io import scene
+
+            scene.parse(self.source, self._settings(values))
+
+    def _settings(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        return (*self.settings, *(setting(name, value) for name, value in values.items()))
+
     def compute(self, values: Mapping[str, Any], seed: np.random.SeedSequence) -> tuple[int, str, Mapping[str, Any]]:
         """Build the scene with its values, simulate it, and read its outputs."""
-        run = built(
-            self.source, self.model, (*self.settings, *(setting(name, value) for name, value in values.items()))
-        )
+        run = built(self.source, self.model, self._settings(values))
         state = run.state
         if self.noise:
             state = _shaken(run.system, state, self.noise * np.random.default_rng(seed).standard_normal(run.system.nv))
@@ -189,6 +209,9 @@ class FunctionWork(Work):
     def hash(self) -> str:
         """Of the source of the function and of those of its module that it calls."""
         return _digest(fingerprint(self.function), repr(self.outputs))
+
+    def refuse(self, first: Mapping[str, Any], last: Mapping[str, Any]) -> None:
+        """Which values it takes only the function knows."""
 
     def compute(self, values: Mapping[str, Any], seed: np.random.SeedSequence) -> tuple[int, str, Mapping[str, Any]]:
         """Call it."""

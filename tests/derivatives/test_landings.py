@@ -96,7 +96,7 @@ def test_the_radius_is_the_smallest_gap_between_two_orders() -> None:
 
 # --- what is refused --------------------------------------------------------------------------------------------------
 class Passing(cs.Flow):
-    """x' = 1: one guard is met at a rate; the other is zero there as well, where it is lowest."""
+    """x' = 1: one guard is met at a rate; the other is zero there as well, where it is lowest, to rounding of x."""
 
     guard_names = ("met", "touched")
 
@@ -104,7 +104,7 @@ class Passing(cs.Flow):
         return np.array([1.0])
 
     def guards(self, t: float, x: Array) -> Array:
-        return np.array([1.0 - x[0], (x[0] - 1.0) ** 2])
+        return np.array([1.0 - x[0], max((x[0] - 1.0) ** 2 - 1e-24, 0.0)])
 
 
 class Touching(cs.HybridSystem):

@@ -273,3 +273,9 @@ MISTAKES = {
 def test_mistakes_are_named(sentence: str) -> None:
     with pytest.raises(cs.InputError, match=sentence):
         MISTAKES[sentence]()
+
+
+def test_bodies_without_shapes_are_told() -> None:
+    """The hexapod touches others with its feet alone."""
+    with pytest.warns(UserWarning, match="other parts pass through body, lf_coxa, .* of part 'hexapod'"):
+        cs.Robot.merge([cs.load_robot("hexapod"), cs.Robot.sphere(1.0, 0.1)], names=["hexapod", "ball"])

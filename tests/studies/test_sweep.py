@@ -114,6 +114,14 @@ def test_a_run_that_fails_or_stops_is_recorded() -> None:
         work_of(swept.plane, ["a=1"], None, 0.0)
 
 
+def test_a_key_that_no_run_can_read_is_refused_before_any_is_made(tmp_path: Path) -> None:
+    with pytest.raises(cs.InputError, match="nosuch: unknown key"):
+        cs.sweep("biped", over={"nosuch": [1, 2]}, out=tmp_path / "runs.zarr", progress=False)
+    with pytest.raises(cs.InputError, match="there is no symbol 'nosuch'"):
+        cs.sweep("slip", over={"nosuch": [1, 2]}, out=tmp_path / "runs.zarr", progress=False)
+    assert not list(tmp_path.iterdir())
+
+
 def test_works_are_known_again() -> None:
     def factor(k: float) -> Callable[[float], float]:
         return lambda x: k * x

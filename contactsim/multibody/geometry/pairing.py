@@ -20,6 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.representation import several
 from ...common.telling import tell
 from ...errors import InputError
 from ..contact_point import ContactPoint
@@ -246,7 +247,7 @@ def _automatic_edges(robot: RobotModel) -> list[ContactPair]:
 
 
 def warn_of_other_shapes(world: RobotModel, robots: Sequence[RobotModel], names: Sequence[str]) -> None:
-    """Warn of collision shapes that other bodies pass through."""
+    """Warn of collision shapes that other bodies pass through, and of bodies that have none."""
     known = {solid.frame for solid in world.solids}
     for robot, name in zip(robots, names, strict=True):
         touching = known | {f"{name}/{point.frame}" for point in robot.contacts if type(point) is ContactPoint}
@@ -259,6 +260,15 @@ def warn_of_other_shapes(world: RobotModel, robots: Sequence[RobotModel], names:
             tell(
                 f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass;"
                 " only its contact points and other shapes meet them",
+            )
+        model, met = robot.model, {_joint(world, frame) for frame in (*touching, *shapes)}
+        bodies = [frame for frame in model.frames if model.inertias[frame.parentJoint].mass > 0.0]
+        links = {frame.parentJoint: frame.name for frame in reversed(bodies) if frame.type == pin.FrameType.BODY}
+        bare = [link for link in links.values() if _joint(world, f"{name}/{link}") not in met]
+        if bare:
+            tell(
+                f"other parts pass through {several(sorted(bare))} of part '{name}', which has neither collision shapes"
+                " nor contact points there; give it a <collision> in its file, or a cs.Solid",
             )
 
 
