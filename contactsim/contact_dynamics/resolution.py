@@ -525,11 +525,8 @@ class Resolution:
         sliding = [i for i in closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
         slips = {i: (terms.rates[part], rates[part]) for i in sliding for part in [self._world.tangents(i, where[i])]}
         slow = self._world.tolerances.speed
-        return (
-            x,
-            impulses,
-            {i for i, (was, z) in slips.items() if np.linalg.norm(z) <= slow or (hops and float(was @ z) < 0.0)},
-        )
+        stopped = {i for i, (was, z) in slips.items() if np.linalg.norm(z) <= slow or (hops and float(was @ z) < 0.0)}
+        return x, impulses, stopped
 
     def _to_settle(self, mode: SystemMode, where: Mapping[int, slice], slipping: set[int]) -> list[list[int]]:
         """Rows whose velocities are removed one set after the other.
