@@ -29,7 +29,7 @@ from ..common.arguments import (
 from ..common.arrays import Array
 from ..common.representation import with_values
 from ..common.schemas import validated
-from ..common.user_calls import UserCall, answer
+from ..common.user_calls import UserCall, answer, failure
 from ..errors import CallbackError, CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
 from .flow import Finding, Flow
@@ -108,6 +108,21 @@ class Boundary:
         return value if self.side == "above" else -value
 
 
+def _boundaries(model: Model, chart: Hashable) -> tuple[Boundary, ...]:
+    try:
+        given = model.boundaries(chart)
+    except Exception as error:
+        said = failure(error, error.__traceback__)
+        raise PluginError(f"boundaries({chart!r}) of {type(model).__name__} fails with {said}; mend it") from error
+    if isinstance(given, Sequence) and all(isinstance(boundary, Boundary) for boundary in given):
+        return tuple(given)
+    others = [one for one in given if not isinstance(one, Boundary)] if isinstance(given, Sequence) else [given]
+    wrong = f"{'a list with ' if isinstance(given, Sequence) else ''}{type(others[0]).__name__}"
+    raise PluginError(
+        f"boundaries({chart!r}) of {type(model).__name__} returns {wrong}; return a list of contactsim.Boundary"
+    )
+
+
 class Chart(Flow):
     """The flow of a model in one chart; a model may return its own flow instead.
 
@@ -116,12 +131,12 @@ class Chart(Flow):
         chart: the chart.
 
     Raises:
-        PluginError: two boundaries of the chart have the same name.
+        PluginError: two boundaries of the chart have the same name, or the model returns something else.
     """
 
     def __init__(self, model: Model, chart: Hashable) -> None:
         self.model, self.chart = model, chart
-        self.boundaries = tuple(model.boundaries(chart))
+        self.boundaries = _boundaries(model, chart)
         self.guard_names = tuple(boundary.name for boundary in self.boundaries)
         if len(set(self.guard_names)) < len(self.guard_names):
             raise PluginError(f"chart {chart} of {type(model).__name__} names a boundary twice: {self.guard_names}")

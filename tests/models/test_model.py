@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -281,6 +282,23 @@ def test_boundaries_that_make_no_sense() -> None:
 
     with pytest.raises(cs.PluginError, match="names a boundary twice"):
         cs.simulate(Twice(), [0.0], (0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda: None, "returns NoneType"),
+        (lambda: [1.0], "returns a list with float"),
+        (lambda: [][0], "fails with IndexError: list index out of range"),
+    ],
+)
+def test_boundaries_that_are_none(given: Callable[[], Any], said: str) -> None:
+    class Odd(Switch):
+        def boundaries(self, chart: Hashable) -> Any:
+            return given()
+
+    with pytest.raises(cs.PluginError, match=rf"boundaries\('slow'\) of Odd {said}"):
+        cs.simulate(Odd(), [0.0], (0.0, 1.0))
 
 
 def test_rounding_and_band_of_boundaries() -> None:
