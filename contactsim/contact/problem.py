@@ -291,7 +291,7 @@ def islands(problem: ContactProblem, among: Iterable[int] | None = None) -> list
         among: contacts that are sorted, with the resistances that they press; None: all.
     """
     contacts = list(range(len(problem.dims)) if among is None else among)
-    if len(contacts) < 2 or (problem.delassus[0] != 0.0).all():
+    if len(contacts) < 2 or 0.0 not in problem.delassus[0].tolist():
         return [contacts]
     entries = problem.delassus != 0.0
     owner = np.repeat(np.arange(len(problem.dims)), problem.dims)
