@@ -97,8 +97,8 @@ class ContactProblem:
         """The problem as a compiled engine takes it over; None where there is none, or Python has to solve it."""
         if self.compiled is None or self.hosts or self.given or self.lifted or self.rebound:
             return None
-        matrices, friction = (self.delassus, self.free, self.widths), (self.friction, self.static_friction)
-        return PlainProblem(*matrices, *friction, self.slack, self.sliding)
+        friction, resting = self.friction, self.static_friction
+        return PlainProblem(self.delassus, self.free, self.widths, friction, resting, self.slack, self.sliding)
 
     def host(self, i: int) -> int:
         """The contact whose normal force presses `i`: itself, but of a resistance its host."""

@@ -100,9 +100,8 @@ def _compiled(problem: ContactProblem, solver: CompiledSolver, evenly: bool) -> 
     plain = problem.plain
     if plain is None:
         return None
-    start = _start(problem)
     try:
-        found = solver.chosen(plain, start.modes, start.directions, evenly)
+        found = solver.chosen(plain, _guess(problem), problem.directions, evenly)
     except Unknown:
         return None
     return ContactSolution(problem, *found)
@@ -129,9 +128,13 @@ def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -
 
 
 def _start(problem: ContactProblem) -> Start:
-    """The guess of a problem; without one contacts go on as they move."""
-    guess = problem.guess or tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
-    return Start(guess, problem.directions, problem.lifted)
+    """What a search starts from."""
+    return Start(_guess(problem), problem.directions, problem.lifted)
+
+
+def _guess(problem: ContactProblem) -> tuple[Mode, ...]:
+    """The modes that a problem is told to begin with; without any contacts go on as they move."""
+    return problem.guess or tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
 
 
 def _why_none(problem: ContactProblem, start: Start, solvers: tuple[ContactSolver, ...]) -> str:

@@ -92,12 +92,14 @@ def _arrays(problem: PlainProblem) -> tuple[Array, ...]:
     widths, slack, slides, sliding = _layout(problem.widths)
     if any([slip is not None for slip in problem.sliding]):
         sliding, slides = _directions(problem.sliding, count)
+    friction = np.ascontiguousarray(problem.friction, dtype=float)
+    of_impact = problem.static_friction is problem.friction
     return (
         np.ascontiguousarray(problem.delassus, dtype=float),
         np.ascontiguousarray(problem.free, dtype=float),
         widths,
-        np.ascontiguousarray(problem.friction, dtype=float),
-        np.ascontiguousarray(problem.static_friction, dtype=float),
+        friction,
+        friction if of_impact else np.ascontiguousarray(problem.static_friction, dtype=float),
         np.array(problem.slack, dtype=float) if problem.slack else slack,
         slides,
         sliding,
