@@ -118,9 +118,11 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
 
     Source: Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
     """
-    before = problem.free[list(problem.starts)]
-    e = np.where(before < 0.0, restitution, 0.0)
-    rebound = tuple((-e * before).tolist()) if e.any() else ()
+    e, rebound = np.zeros(problem.count), ()
+    if any(restitution.tolist()):
+        before = problem.free[list(problem.starts)]
+        e = np.where(before < 0.0, restitution, 0.0)
+        rebound = tuple((-e * before).tolist()) if any(e.tolist()) else ()
     try:
         solution = solve(problem.changed(static_friction=problem.friction, rebound=rebound), evenly=True)
     except NoAdmissibleModeError as error:

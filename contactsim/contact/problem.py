@@ -97,8 +97,8 @@ class ContactProblem:
         """The problem as a compiled engine takes it over; None where there is none, or Python has to solve it."""
         if self.compiled is None or self.hosts or self.given or self.lifted or self.rebound:
             return None
-        matrices, friction = (self.delassus, self.free, self.widths), (self.friction, self.static_friction)
-        return PlainProblem(*matrices, *friction, self.slack, self.sliding)
+        friction, resting = self.friction, self.static_friction
+        return PlainProblem(self.delassus, self.free, self.widths, friction, resting, self.slack, self.sliding)
 
     def host(self, i: int) -> int:
         """The contact whose normal force presses `i`: itself, but of a resistance its host."""
@@ -291,7 +291,7 @@ def islands(problem: ContactProblem, among: Iterable[int] | None = None) -> list
         among: contacts that are sorted, with the resistances that they press; None: all.
     """
     contacts = list(range(len(problem.dims)) if among is None else among)
-    if len(contacts) < 2 or (problem.delassus[0] != 0.0).all():
+    if len(contacts) < 2 or 0.0 not in problem.delassus[0].tolist():
         return [contacts]
     entries = problem.delassus != 0.0
     owner = np.repeat(np.arange(len(problem.dims)), problem.dims)

@@ -7,7 +7,6 @@ always solved directly with its modes and meets its residuals.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, combinations, islice
 from math import hypot
@@ -85,8 +84,9 @@ def solve(
 def _told(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None, evenly: bool) -> ContactSolution:
     """The solution of contacts that move each other, and if it is to be shared `evenly` that one of several."""
     if solvers is None and problem.compiled is not None:
-        with suppress(Unknown):
-            return _compiled(problem, problem.compiled, evenly)
+        compiled = _compiled(problem, problem.compiled, evenly)
+        if compiled is not None:
+            return compiled
     solution = _alone(problem, solvers)
     if not evenly or (solution.unique and Mode.OPEN not in solution.modes):
         return solution
@@ -95,16 +95,16 @@ def _told(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None, ev
     return shared_evenly(solution)
 
 
-def _compiled(problem: ContactProblem, solver: CompiledSolver, evenly: bool) -> ContactSolution:
-    """The same by a compiled engine.
-
-    Raises:
-        Unknown: it leaves this problem to Python.
-    """
-    plain, start = problem.plain, _start(problem)
+def _compiled(problem: ContactProblem, solver: CompiledSolver, evenly: bool) -> ContactSolution | None:
+    """The same by a compiled engine; None where it leaves this problem to Python."""
+    plain = problem.plain
     if plain is None:
-        raise Unknown
-    return ContactSolution(problem, *solver.chosen(plain, start.modes, start.directions, evenly))
+        return None
+    try:
+        found = solver.chosen(plain, _guess(problem), problem.directions, evenly)
+    except Unknown:
+        return None
+    return ContactSolution(problem, *found)
 
 
 def _quiet(part: ContactProblem, speed: float) -> ContactProblem:
@@ -128,9 +128,13 @@ def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -
 
 
 def _start(problem: ContactProblem) -> Start:
-    """The guess of a problem; without one contacts go on as they move."""
-    resting = tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
-    return Start(problem.guess or resting, problem.directions, problem.lifted)
+    """What a search starts from."""
+    return Start(_guess(problem), problem.directions, problem.lifted)
+
+
+def _guess(problem: ContactProblem) -> tuple[Mode, ...]:
+    """The modes that a problem is told to begin with; without any contacts go on as they move."""
+    return problem.guess or tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
 
 
 def _why_none(problem: ContactProblem, start: Start, solvers: tuple[ContactSolver, ...]) -> str:

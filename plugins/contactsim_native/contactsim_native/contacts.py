@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from contactsim.contact import cone_program, even_sharing, smallest_in_cones, stick_slip_choice, zero
@@ -13,6 +15,7 @@ from . import _native
 
 MODES = (Mode.OPEN, Mode.STICK, Mode.SLIP)
 NUMBERS = {mode: number for number, mode in enumerate(MODES)}
+LAYOUTS = 256  # of contacts, whose arrays are kept
 SOLVED, NONE, NOT_UNIQUE = 0, 1, 3
 SINGULAR, CLEAR_RANK = 1e-13, 1e-7  # share of a matrix that is rounding, and that surely is none; between: not known
 STILL = 1e-9  # share of what forces push by up to which changes of them move nothing
@@ -77,20 +80,35 @@ def _directions(given: Directions, count: int) -> tuple[Array, Array]:
     return found, known
 
 
-def _made(problem: PlainProblem) -> tuple[_native.ContactProblem, tuple[Array, ...]]:
-    """The problem as the extension has it, and the arrays that it looks at."""
+@lru_cache(LAYOUTS)
+def _layout(widths: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
+    """Arrays that are only read: widths (count,), and of contacts without slack that do not slide these three."""
+    return np.array(widths, dtype=np.intc), np.zeros(len(widths)), *reversed(_directions((), len(widths)))
+
+
+def _arrays(problem: PlainProblem) -> tuple[Array, ...]:
+    """The problem as the extension takes it."""
     count = len(problem.widths)
-    sliding, slides = _directions(problem.sliding, count)
-    arrays = (
+    widths, slack, slides, sliding = _layout(problem.widths)
+    if any([slip is not None for slip in problem.sliding]):
+        sliding, slides = _directions(problem.sliding, count)
+    friction = np.ascontiguousarray(problem.friction, dtype=float)
+    of_impact = problem.static_friction is problem.friction
+    return (
         np.ascontiguousarray(problem.delassus, dtype=float),
         np.ascontiguousarray(problem.free, dtype=float),
-        np.array(problem.widths, dtype=np.intc),
-        np.ascontiguousarray(problem.friction, dtype=float),
-        np.ascontiguousarray(problem.static_friction, dtype=float),
-        np.array(problem.slack or (0.0,) * count, dtype=float),
+        widths,
+        friction,
+        friction if of_impact else np.ascontiguousarray(problem.static_friction, dtype=float),
+        np.array(problem.slack, dtype=float) if problem.slack else slack,
         slides,
         sliding,
     )
+
+
+def _made(problem: PlainProblem) -> tuple[_native.ContactProblem, tuple[Array, ...]]:
+    """The problem as the extension has it, and the arrays that it looks at."""
+    arrays = _arrays(problem)
     return _native.ContactProblem(*arrays), arrays
 
 
@@ -115,8 +133,11 @@ class _Search:
         if ending not in (SOLVED, NOT_UNIQUE):
             raise Unknown
         known, modes = self._directed.tolist(), tuple([MODES[k] for k in self._modes.tolist()])
-        slips = [self._ways[i, :width].copy() if known[i] else None for i, width in enumerate(self._widths)]
-        return Pivoted(modes, self._forces, tuple(slips), ending == SOLVED, undecided)
+        slips: Directions = (None,) * len(modes)
+        if any(known):
+            ways = zip(known, self._ways, self._widths, strict=True)
+            slips = tuple([way[:width].copy() if is_known else None for is_known, way, width in ways])
+        return Pivoted(modes, self._forces, slips, ending == SOLVED, undecided)
 
 
 class NativeSolver(CompiledSolver):
@@ -133,8 +154,8 @@ class NativeSolver(CompiledSolver):
         self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None, evenly: bool
     ) -> Pivoted:
         """Modes and forces of contacts that move each other, from a guess."""
-        (own, _kept), search = _made(problem), _Search(problem, modes, directions)
-        found = search.found(*_native.search(own, RULES, evenly, *search.arrays))
+        search = _Search(problem, modes, directions)
+        found = search.found(*_native.search(*_arrays(problem), RULES, evenly, *search.arrays))
         if found is None:
             raise Unknown
         return found

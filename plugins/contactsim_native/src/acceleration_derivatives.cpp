@@ -495,31 +495,25 @@ std::vector<Turn> turns_of(const Robot& robot, const ContactMode& mode, const De
     return found;
 }
 
-// Its row behind those that are held, and the mobility under what a turn adds to the force behind theirs.
+// Its row behind those that are held, and what a turn adds to the force behind their directions, as `delassus` has
+// them.
 void add_turn(const Robot& robot, const Turn& turn, Scratch& s) {
     const int nv = robot.nv;
     std::vector<double> row(nv, 0.0);
     for (int r = 0; r < 2; ++r) add_scaled(row.data(), turn.across[r], &s.row[(turn.row + r) * nv], nv);
-    s.held.insert(s.held.end(), row.begin(), row.end());
-    for (double& one : row) one *= turn.pull;
-    s.sweep.solve(robot, row.data());
-    s.solved.insert(s.solved.end(), row.begin(), row.end());
+    for (int k = nv - 1; k >= 0; --k) {
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) row[i] -= s.sweep.mass[k * nv + i] * row[k];
+    }
+    for (int k = 0; k < nv; ++k) {
+        s.inwards.push_back(turn.pull * row[k]), s.weighed.push_back(row[k] / s.sweep.mass[k * nv + k]);
+    }
 }
 
 }  // namespace
 
 void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
-    const int nv = robot.nv;
-    for (int k = nv - 1; k >= 0; --k) {
-        const double* row = &sweep.mass[k * nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[i], -row[i], b[k], columns);
-    }
-    for (int k = 0; k < nv; ++k) {
-        const double* row = &sweep.mass[k * nv];
-        const double share = 1.0 / row[k];
-        for (int c = 0; c < columns; ++c) b[k][c] *= share;
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[k], -row[i], b[i], columns);
-    }
+    solve_inwards(sweep.mass.data(), robot.ancestor.data(), b, robot.nv, padded(columns));
+    solve_outwards(sweep.mass.data(), robot.ancestor.data(), b, robot.nv, padded(columns));
 }
 
 bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
@@ -606,17 +600,18 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     shifts(robot, s);
     subtract_needed(robot, s, d);
     if (!differentiate_contacts(robot, mode, q, d, columns, s)) return false;
-    solve_mass(robot, s.scratch.sweep, d, columns);
     if (told) told->forces = s.direct, told->rates = s.rates;
     const int size = static_cast<int>(s.scratch.held_bias.size());
-    if (!mode.rows || gives_way(mode)) return true;
+    if (!mode.rows || gives_way(mode)) return solve_mass(robot, s.scratch.sweep, d, columns), true;
 
-    solve_directions(robot, s.scratch);
     const std::vector<Turn> turns = turns_of(robot, mode, s);
     for (const Turn& turn : turns) add_turn(robot, turn, s.scratch);
     const int all = size + static_cast<int>(turns.size());
-    // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d; turns likewise, see `Turn`.
-    const Rows held{s.scratch.held.data(), nv}, solved{s.scratch.solved.data(), nv};
+    // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d; turns likewise, see `Turn`. With
+    // M = L^T E L all but the last step, da = L^-1 E^-1 d, is taken for L^-T d and L^-T D^T.
+    const double* mass = s.scratch.sweep.mass.data();
+    solve_inwards(mass, robot.ancestor.data(), d, nv, wide);
+    const Rows weighed{s.scratch.weighed.data(), nv}, inwards{s.scratch.inwards.data(), nv};
     set_zeros(s.unknown, all * width), set_zeros(s.matrix, all * padded(all));
     const Rows unknown{s.unknown.data(), width}, matrix{s.matrix.data(), padded(all)};
     int place = 0, first = 0;
@@ -633,15 +628,16 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
         }
         matrix[k][k] = -turn.speed;
     }
-    add_product(unknown, -1.0, held, d, all, nv, wide);
+    add_product(unknown, -1.0, weighed, d, all, nv, wide);
     s.solved.resize(nv * matrix.stride);
     const Rows by_unknown{s.solved.data(), matrix.stride};
     for (int j = 0; j < all; ++j) {
-        for (int k = 0; k < nv; ++k) by_unknown[k][j] = solved[j][k];
+        for (int k = 0; k < nv; ++k) by_unknown[k][j] = inwards[j][k];
     }
-    add_product(matrix, 1.0, held, by_unknown, all, nv, matrix.stride);
+    add_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride);
     if (!solve_dense(matrix, unknown, all, wide)) return false;
     add_product(d, 1.0, by_unknown, unknown, nv, all, wide);
+    solve_outwards(mass, robot.ancestor.data(), d, nv, wide);
     if (!told) return true;
     for (int k = size; k < all; ++k) {
         const Turn& turn = turns[k - size];

@@ -51,15 +51,15 @@ void bind_rules(nb::module_& m) {
 
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
-                      double, double, double, double, double, double, double, double, int, int, int, int,
-                      int, int, int, std::vector<int>, ForceRules>(),
+                      double, double, double, double, double, double, double, double, int, int, int, int, int, int, int,
+                      std::vector<int>, ForceRules>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("across_singular"), nb::arg("turned"),
              nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("stalled_turn"), nb::arg("runaway"),
              nb::arg("still"), nb::arg("barely"), nb::arg("inside"), nb::arg("on_circle"), nb::arg("clear"),
              nb::arg("hangs"), nb::arg("blown_up"), nb::arg("quick_steps"), nb::arg("newton_steps"),
-             nb::arg("followed"), nb::arg("inner"), nb::arg("agreements"), nb::arg("singly"),
-             nb::arg("few_rounds"), nb::arg("sweeps"), nb::arg("forces"));
+             nb::arg("followed"), nb::arg("inner"), nb::arg("agreements"), nb::arg("singly"), nb::arg("few_rounds"),
+             nb::arg("sweeps"), nb::arg("forces"));
 }
 
 Chosen chosen_of(const Choice& modes, const Out& directions, const Choice& directed) {
@@ -129,8 +129,9 @@ void bind_pivot(nb::module_& m) {
         "corrections run in circles, 2 where this does not tell.");
     m.def(
         "search",
-        [](const ContactProblem& problem, const PivotRules& rules, bool evenly, Choice modes, Out directions,
-           Choice directed, Out forces) {
+        [](Table delassus, Row free, Numbers widths, Row kinetic, Row resting, Row slack, Numbers slides, Table sliding,
+           const PivotRules& rules, bool evenly, Choice modes, Out directions, Choice directed, Out forces) {
+            const ContactProblem problem = problem_of(delassus, free, widths, kinetic, resting, slack, slides, sliding);
             const Choices choices{modes, directions, directed, forces};
             Chosen chosen = choices.start(problem);
             Pivoted found, shared = Pivoted::solved;

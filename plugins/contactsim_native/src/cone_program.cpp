@@ -14,26 +14,45 @@ constexpr double ENOUGH = 1e-15;  // gap at which no step adds to the accuracy
 constexpr double ENDLESS = -1e4;  // costs, of programs scaled to about one, that are taken to fall for ever
 constexpr double SHORT = 0.99;    // share of the way to the boundary of the cones
 
+constexpr int LANES = 4;       // in which long products are summed, in one order whatever the processor
+constexpr double SLANT = 0.1;  // of its length that a column keeps where it need not be made orthogonal again
+
+// Of at least one number each, mostly two or three.
 double product(const double* a, const double* b, int n) {
-    double sum = 0.0;
-    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
+    double sum = a[0] * b[0];
+    if (n > 1) sum += a[1] * b[1];
+    if (n > 2) sum += a[2] * b[2];
+    for (int k = 3; k < n; ++k) sum += a[k] * b[k];
     return sum;
 }
 
-double tail(const double* a, int n) { return std::sqrt(product(a + 1, a + 1, n - 1)); }
+// The same of vectors whose lengths are multiples of `LANES`.
+double long_product(const double* a, const double* b, int n) {
+    double lanes[LANES] = {};
+    for (int k = 0; k < n; k += LANES) {
+        for (int j = 0; j < LANES; ++j) lanes[j] += a[k + j] * b[k + j];
+    }
+    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
+
+void add(double factor, const double* a, double* to, int n) {
+    for (int k = 0; k < n; ++k) to[k] += factor * a[k];
+}
 
 // s_0^2 - |(s_1, ...)|^2, positive inside the cone where s_0 is.
 double determinant(const double* a, int n) {
-    const double rest = tail(a, n);
+    if (n == 1) return a[0] * a[0];
+    const double rest = std::sqrt(product(a + 1, a + 1, n - 1));
     return (a[0] - rest) * (a[0] + rest);
 }
 
 // How far along d one may go from a, inside the cone, up to the distance `most`.
 double reach(const double* a, const double* d, int n, double most) {
+    if (n == 1) return d[0] < 0.0 ? std::min(most, -a[0] / d[0]) : most;
     const double rest = product(d + 1, d + 1, n - 1);
     const double square = d[0] * d[0] - rest, half = a[0] * d[0] - product(a + 1, d + 1, n - 1);
-    const double inside = determinant(a, n), root = half * half - square * inside;  // negative by rounding alone
     if (square >= 0.0 && half >= 0.0) return most;                                  // d points into the cone
+    const double inside = determinant(a, n), root = half * half - square * inside;  // negative by rounding alone
     const double sum =
         -half + std::sqrt(std::max(root, 0.0));  // inside + 2 half t + square t^2 is zero at inside / sum
     return sum > 0.0 ? std::min(most, inside / sum) : most;
@@ -42,35 +61,35 @@ double reach(const double* a, const double* d, int n, double most) {
 // The point at which Nesterov and Todd scale one cone: W = b (2 v v^T - J) takes z to W z = W^-1 s.
 struct Scaling {
     double b = 1.0;
-    Vector v;
+    double* v = nullptr;  // (size,)
+    int size = 0;
 
     // False where s or z is not inside the cone.
-    bool at(const double* s, const double* z, int n) {
-        const double of_s = determinant(s, n), of_z = determinant(z, n);
+    bool at(const double* s, const double* z) {
+        const double of_s = determinant(s, size), of_z = determinant(z, size);
         if (!(of_s > 0.0 && of_z > 0.0 && s[0] > 0.0 && z[0] > 0.0)) return false;
+        b = std::sqrt(std::sqrt(of_s / of_z));
+        if (size == 1) return true;
         const double a = 1.0 / std::sqrt(of_s), c = 1.0 / std::sqrt(of_z);
-        const double g = std::sqrt(0.5 * (1.0 + a * c * product(s, z, n)));
-        b = std::pow(of_s / of_z, 0.25);
-        v.resize(n);
-        for (int k = 0; k < n; ++k) v[k] = (a * s[k] + (k ? -c : c) * z[k]) / (2.0 * g);
-        const double size = std::sqrt(2.0 * (v[0] + 1.0));
+        const double g = std::sqrt(0.5 * (1.0 + a * c * product(s, z, size)));
+        for (int k = 0; k < size; ++k) v[k] = (a * s[k] + (k ? -c : c) * z[k]) / (2.0 * g);
+        const double length = std::sqrt(2.0 * (v[0] + 1.0));
         v[0] += 1.0;
-        for (double& one : v) one /= size;
+        for (int k = 0; k < size; ++k) v[k] /= length;
         return true;
     }
 
     void apply(double* u) const {  // W u
-        const double along = 2.0 * product(v.data(), u, size());
-        for (int k = 0; k < size(); ++k) u[k] = b * (along * v[k] + (k ? u[k] : -u[k]));
+        if (size == 1) return void(u[0] *= b);
+        const double along = 2.0 * product(v, u, size);
+        for (int k = 0; k < size; ++k) u[k] = b * (along * v[k] + (k ? u[k] : -u[k]));
     }
 
     void take_back(double* u) const {  // W^-1 u
-        double along = -v[0] * u[0];
-        along = -2.0 * (along + product(v.data() + 1, u + 1, size() - 1));
-        for (int k = 0; k < size(); ++k) u[k] = (k ? u[k] - along * v[k] : along * v[0] - u[0]) / b;
+        if (size == 1) return void(u[0] /= b);
+        const double along = 2.0 * (v[0] * u[0] - product(v + 1, u + 1, size - 1)), inverse = 1.0 / b;
+        for (int k = 0; k < size; ++k) u[k] = (k ? u[k] - along * v[k] : along * v[0] - u[0]) * inverse;
     }
-
-    int size() const { return static_cast<int>(v.size()); }
 };
 
 // Mehrotra's predictor and corrector along the primal-dual path, with s = h - G x exactly, and all in the scaling of
@@ -78,26 +97,46 @@ struct Scaling {
 class InteriorPoint {
   public:
     InteriorPoint(const ConeProgram& program, Vector& x)
-        : program_(program), x_(x), n_(program.cost.size()), m_(program.right.size()) {
-        for (const int size : program.sizes)
-            first_.push_back(first_.empty() ? 0 : first_.back() + before_), before_ = size;
-        scalings_.resize(first_.size());
+        : program_(program),
+          x_(x),
+          n_(program.cost.size()),
+          m_((program.right.size() + LANES - 1) / LANES * LANES),
+          right_(m_, 0.0),
+          columns_(n_ * m_, 0.0),
+          z_(m_, 0.0),
+          points_(m_, 0.0),
+          lambda_(m_, 0.0),
+          aim_(m_, 0.0),
+          off_(n_),
+          dx_(n_),
+          ds_(m_),
+          dz_(m_),
+          scaled_(n_ * m_),
+          triangle_(n_ * n_, 0.0) {
+        int first = 0;
+        for (const int size : program.sizes) {
+            scalings_.push_back({1.0, &points_[first], size});
+            first_.push_back(first), first += size;
+        }
+        std::copy(program.right.begin(), program.right.end(), right_.begin());
+        for (int i = 0; i < first; ++i) {
+            for (int j = 0; j < n_; ++j) columns_[j * m_ + i] = program.matrix[i * n_ + j];
+        }
     }
 
     bool minimise(double accuracy) {
-        z_.assign(m_, 0.0);
-        for (const int k : first_) z_[k] = 1.0 / first_.size();
-        s_ = slack(x_);
+        for (const int k : first_) z_[k] = 1.0 / count();
+        set_slack();
         double best = INFINITY;
         int last = 0;
         for (int step = 0; step - last <= PATIENCE; ++step) {
-            const Vector off = off_dual();
-            const double gap = product(s_.data(), z_.data(), m_);
+            set_off_dual();
+            const double gap = long_product(s_.data(), z_.data(), m_);
             double wrong = gap;
-            for (const double one : off) wrong = std::max(wrong, std::abs(one));
+            for (const double one : off_) wrong = std::max(wrong, std::abs(one));
             if (wrong < best) best = wrong, found_ = x_, last = step;
             const bool endless = product(program_.cost.data(), x_.data(), n_) < ENDLESS;
-            if (best <= ENOUGH || endless || !advance(off, gap)) break;
+            if (best <= ENOUGH || endless || !advance(gap)) break;
         }
         x_ = found_;
         return best <= accuracy;
@@ -106,117 +145,113 @@ class InteriorPoint {
   private:
     const ConeProgram& program_;
     Vector& x_;
-    const int n_, m_;
-    int before_ = 0;
+    const int n_, m_;  // unknowns, and rows, filled up with zeros
     std::vector<int> first_;
-    Vector s_, z_, found_;
     std::vector<Scaling> scalings_;
-    Vector point_;     // lam = W z = W^-1 s
-    Vector scaled_;    // W^-1 G = Q R, column by column: Q
-    Vector triangle_;  // R
+    Vector right_, columns_;  // h, and G column by column
+    Vector s_, z_, found_;
+    Vector points_, lambda_;    // of the scalings; W z = W^-1 s
+    Vector aim_;                // of W^-1 ds + W dz
+    Vector off_, dx_;           // -(c + G^T z), and the way of x
+    Vector ds_, dz_;            // W^-1 ds and W dz
+    Vector scaled_, triangle_;  // W^-1 G = Q R, column by column: Q; R row by row
 
     int count() const { return static_cast<int>(first_.size()); }
 
-    Vector slack(const Vector& x) const {
-        Vector s = program_.right;
-        for (int i = 0; i < m_; ++i) s[i] -= product(&program_.matrix[i * n_], x.data(), n_);
-        return s;
+    void set_slack() {
+        s_ = right_;
+        for (int j = 0; j < n_; ++j) add(-x_[j], &columns_[j * m_], s_.data(), m_);
     }
 
-    Vector off_dual() const {  // -(c + G^T z)
-        Vector off(n_);
-        for (int j = 0; j < n_; ++j) {
-            off[j] = -program_.cost[j];
-            for (int i = 0; i < m_; ++i) off[j] -= program_.matrix[i * n_ + j] * z_[i];
-        }
-        return off;
+    void set_off_dual() {
+        for (int j = 0; j < n_; ++j) off_[j] = -program_.cost[j] - long_product(&columns_[j * m_], z_.data(), m_);
     }
 
     // One step along the path; false where there is none.
-    bool advance(const Vector& off, double gap) {
+    bool advance(double gap) {
         if (!scale() || !factorise()) return false;
-        Vector aim = point_;  // of W^-1 ds + W dz
-        for (double& one : aim) one = -one;
-        Vector dx, ds, dz;  // the last two scaled
-        direction(off, aim, dx, ds, dz);
-        const double ahead = farthest(ds, dz, 1.0);
-        const double centred = std::pow(1.0 - ahead, 3);
-        for (int c = 0; c < count(); ++c) correct(c, centred * gap / count(), ds, dz, aim);
-        Vector left = off;
-        for (double& one : left) one *= 1.0 - centred;
-        direction(left, aim, dx, ds, dz);
-        const double length = std::min(1.0, SHORT * farthest(ds, dz, 1.0 / SHORT));
-        for (int j = 0; j < n_; ++j) x_[j] += length * dx[j];
-        for (int c = 0; c < count(); ++c) scalings_[c].take_back(&dz[first_[c]]);
-        for (int i = 0; i < m_; ++i) z_[i] += length * dz[i];
-        s_ = slack(x_);
+        for (int i = 0; i < m_; ++i) aim_[i] = -lambda_[i];
+        set_direction(1.0);
+        const double left = 1.0 - farthest(1.0), centred = left * left * left;
+        for (int c = 0; c < count(); ++c) correct(c, centred * gap / count());
+        set_direction(1.0 - centred);
+        const double length = std::min(1.0, SHORT * farthest(1.0 / SHORT));
+        for (int c = 0; c < count(); ++c) scalings_[c].take_back(&dz_[first_[c]]);
+        add(length, dx_.data(), x_.data(), n_), add(length, dz_.data(), z_.data(), m_);
+        set_slack();
         return true;
     }
 
     bool scale() {
-        point_ = z_;
+        lambda_ = z_;
         for (int c = 0; c < count(); ++c) {
-            if (!scalings_[c].at(&s_[first_[c]], &z_[first_[c]], program_.sizes[c])) return false;
-            scalings_[c].apply(&point_[first_[c]]);
+            if (!scalings_[c].at(&s_[first_[c]], &z_[first_[c]])) return false;
+            scalings_[c].apply(&lambda_[first_[c]]);
         }
         return true;
     }
 
-    // W^-1 G = Q R, by Gram and Schmidt, each column twice.
+    // W^-1 G = Q R, by Gram and Schmidt, each column twice where the others leave little of it.
     bool factorise() {
-        scaled_.assign(n_ * m_, 0.0), triangle_.assign(n_ * n_, 0.0);
+        scaled_ = columns_;
         for (int j = 0; j < n_; ++j) {
-            double* own = &scaled_[j * m_];
-            for (int i = 0; i < m_; ++i) own[i] = program_.matrix[i * n_ + j];
+            double *own = &scaled_[j * m_], *shares = &triangle_[j];  // each n_ further
             for (int c = 0; c < count(); ++c) scalings_[c].take_back(own + first_[c]);
-            for (int twice = 0; twice < 2; ++twice) {
-                for (int k = 0; k < j; ++k) {
-                    const double* other = &scaled_[k * m_];
-                    const double along = product(own, other, m_);
-                    triangle_[k * n_ + j] += along;
-                    for (int i = 0; i < m_; ++i) own[i] -= along * other[i];
-                }
+            for (int k = 0; k < j; ++k) shares[k * n_] = 0.0;
+            const double whole = long_product(own, own, m_);
+            double square = whole;
+            for (int round = 0; round < 2 && j && (!round || square < SLANT * SLANT * whole); ++round) {
+                make_orthogonal(j, own, shares);
+                square = long_product(own, own, m_);
             }
-            const double size = triangle_[j * n_ + j] = std::sqrt(product(own, own, m_));
+            const double size = shares[j * n_] = std::sqrt(square);
             if (!(size > 0.0) || !std::isfinite(size)) return false;
             for (int i = 0; i < m_; ++i) own[i] /= size;
         }
         return true;
     }
 
-    // The step with G^T dz = off and W^-1 ds + W dz = aim, where ds = -G dx; ds and dz as W^-1 ds and W dz.
-    void direction(const Vector& off, const Vector& aim, Vector& dx, Vector& ds, Vector& dz) const {
-        dx = off;
-        for (int j = 0; j < n_; ++j) {  // R^-T off
-            for (int k = 0; k < j; ++k) dx[j] -= triangle_[k * n_ + j] * dx[k];
-            dx[j] /= triangle_[j * n_ + j];
-        }
-        for (int j = 0; j < n_; ++j) dx[j] -= product(&scaled_[j * m_], aim.data(), m_);
-        dz = aim, ds.assign(m_, 0.0);
-        for (int j = 0; j < n_; ++j) {
-            for (int i = 0; i < m_; ++i) ds[i] -= dx[j] * scaled_[j * m_ + i];
-        }
-        for (int i = 0; i < m_; ++i) dz[i] -= ds[i];
-        for (int j = n_ - 1; j >= 0; --j) {
-            for (int k = j + 1; k < n_; ++k) dx[j] -= triangle_[j * n_ + k] * dx[k];
-            dx[j] /= triangle_[j * n_ + j];
+    // Takes from a column what it has along the first j ones.
+    void make_orthogonal(int j, double* own, double* shares) {
+        for (int k = 0; k < j; ++k) dx_[k] = long_product(own, &scaled_[k * m_], m_);
+        for (int k = 0; k < j; ++k) {
+            shares[k * n_] += dx_[k];
+            add(-dx_[k], &scaled_[k * m_], own, m_);
         }
     }
 
-    double farthest(const Vector& ds, const Vector& dz, double most) const {
+    // The step with G^T dz = share off and W^-1 ds + W dz = aim, where ds = -G dx.
+    void set_direction(double share) {
+        for (int j = 0; j < n_; ++j) {  // R^-T off
+            dx_[j] = share * off_[j];
+            for (int k = 0; k < j; ++k) dx_[j] -= triangle_[k * n_ + j] * dx_[k];
+            dx_[j] /= triangle_[j * n_ + j];
+        }
+        for (int j = 0; j < n_; ++j) dx_[j] -= long_product(&scaled_[j * m_], aim_.data(), m_);
+        std::fill(ds_.begin(), ds_.end(), 0.0);
+        for (int j = 0; j < n_; ++j) add(-dx_[j], &scaled_[j * m_], ds_.data(), m_);
+        for (int i = 0; i < m_; ++i) dz_[i] = aim_[i] - ds_[i];
+        for (int j = n_ - 1; j >= 0; --j) {
+            for (int k = j + 1; k < n_; ++k) dx_[j] -= triangle_[j * n_ + k] * dx_[k];
+            dx_[j] /= triangle_[j * n_ + j];
+        }
+    }
+
+    double farthest(double most) const {
         for (int c = 0; c < count(); ++c) {
-            const int k = first_[c], size = program_.sizes[c];
-            most = reach(&point_[k], &ds[k], size, reach(&point_[k], &dz[k], size, most));
+            const int k = first_[c], size = scalings_[c].size;
+            most = reach(&lambda_[k], &ds_[k], size, reach(&lambda_[k], &dz_[k], size, most));
         }
         return most;
     }
 
     // aim = lam \ (mu e - lam o lam - ds o dz) of a cone, with the product a o b = (a^T b, a_0 b_1 + b_0 a_1, ...).
-    void correct(int c, double mu, const Vector& ds, const Vector& dz, Vector& aim) const {
-        const int k = first_[c], size = program_.sizes[c];
-        const double *l = &point_[k], *a = &ds[k], *b = &dz[k];
-        double* to = &aim[k];
+    void correct(int c, double mu) {
+        const int k = first_[c], size = scalings_[c].size;
+        const double *l = &lambda_[k], *a = &ds_[k], *b = &dz_[k];
+        double* to = &aim_[k];
         to[0] = mu - product(l, l, size) - product(a, b, size);
+        if (size == 1) return void(to[0] /= l[0]);
         for (int i = 1; i < size; ++i) to[i] = -2.0 * l[0] * l[i] - a[0] * b[i] - b[0] * a[i];
         to[0] = (l[0] * to[0] - product(l + 1, to + 1, size - 1)) / determinant(l, size);
         for (int i = 1; i < size; ++i) to[i] = (to[i] - to[0] * l[i]) / l[0];

@@ -166,6 +166,10 @@ class Modes {
     // contacts slip, among all that hold what is to be held. Where slip directions are looked for and these differ, the
     // smallest admissible ones, or those that break their cones least.
     bool move_inside(const std::vector<int>& island) {
+        const std::vector<ForceCone> cones = cones_of(problem_, chosen_, island);
+        if (static_cast<int>(held_.size()) == problem_.rows && static_cast<int>(island.size()) == problem_.count) {
+            return move_by(cones, smallest_.null());  // all unknowns are forces, and what they move is known
+        }
         const Vectors basis = basis_of(island);
         const int k = static_cast<int>(basis.size());
         Vectors image(problem_.rows, std::vector<double>(k)), held;
@@ -176,7 +180,6 @@ class Modes {
             }
         }
         for (const int row : held_) held.push_back(image[row]);
-        const std::vector<ForceCone> cones = cones_of(problem_, chosen_, island);
         const auto slides = [&](int i) { return chosen_.modes[i] == Touch::slip; };
         std::vector<Vectors> all(1);
         if (!moves_by(image, basis, all[0])) return false;
@@ -205,6 +208,14 @@ class Modes {
         }
         if (!best.empty()) chosen_.forces = best;
         return true;
+    }
+
+    // Forces whose least margin is largest; false where they are not told.
+    bool move_by(const std::vector<ForceCone>& cones, const Vectors& moves) {
+        if (moves.empty()) return true;
+        const auto y = farthest_inside(cones, moves, rules_.forces, chosen_.forces);
+        if (y) add_moves(chosen_.forces, moves, *y);
+        return y.has_value();
     }
 
     // Changes of forces by unknowns that a matrix (m, k) takes to zero; false where its rank is not clear.

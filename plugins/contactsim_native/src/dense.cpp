@@ -153,6 +153,30 @@ EVERY_WIDTH void add_product(Rows c, double factor, ConstRows a, ConstRows b, in
 
 namespace {
 
+// b -= factor a, for LANES numbers at a time.
+WITHIN void subtract_row(double* b, double factor, const double* a, int columns) {
+    for (int first = 0; first < columns; first += LANES) eight(b + first) -= factor * eight(a + first);
+}
+
+}  // namespace
+
+EVERY_WIDTH void solve_inwards(const double* factors, const int* ancestor, Rows b, int size, int columns) {
+    for (int k = size - 1; k >= 0; --k) {
+        const double* row = factors + k * size;
+        for (int i = ancestor[k]; i >= 0; i = ancestor[i]) subtract_row(b[i], row[i], b[k], columns);
+    }
+}
+
+EVERY_WIDTH void solve_outwards(const double* factors, const int* ancestor, Rows b, int size, int columns) {
+    for (int k = 0; k < size; ++k) {
+        const double *row = factors + k * size, share = 1.0 / row[k];
+        for (int first = 0; first < columns; first += LANES) eight(b[k] + first) *= share;
+        for (int i = ancestor[k]; i >= 0; i = ancestor[i]) subtract_row(b[k], row[i], b[i], columns);
+    }
+}
+
+namespace {
+
 // L and U of BLOCK columns of A from `first` on, rows of A and B being exchanged; false where a pivot is zero. Columns
 // behind the last one are padding, whose numbers mean nothing.
 EVERY_WIDTH bool eliminate(Rows a, Rows b, int first, int size, int columns) {

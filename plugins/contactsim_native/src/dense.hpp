@@ -95,6 +95,12 @@ void largest_of_rows(double* found, ConstRows a, int rows, int columns);
 // C += factor A B, A (rows, inner) and B (inner, columns); columns are a multiple of LANES.
 void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns);
 
+// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` (size, size) has D on its
+// diagonal and below it L, whose diagonal is one, where a row has ancestors: ancestor[k] < k, its ancestor and so on,
+// up to one that is negative. Columns are a multiple of LANES.
+void solve_inwards(const double* factors, const int* ancestor, Rows b, int size, int columns);
+void solve_outwards(const double* factors, const int* ancestor, Rows b, int size, int columns);
+
 // B = A^-1 B in place, A (size, size) and B (size, columns), columns a multiple of LANES, A being lost;
 // false where it is singular. Gaussian elimination with partial pivoting, by blocks.
 bool solve_dense(Rows a, Rows b, int size, int columns);

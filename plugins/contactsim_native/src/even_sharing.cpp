@@ -325,6 +325,8 @@ class Island {
 
 Pivoted share_evenly(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     if (!problem.given.empty()) return Pivoted::solved;
+    const double* end = problem.delassus + problem.rows;  // of the first row, which moves all where none of it is zero
+    if (std::find(problem.delassus, end, 0.0) == end) return share_alone(problem, rules, chosen);
     std::vector<int> owner(problem.rows);
     for (int i = 0; i < problem.count; ++i) std::fill_n(&owner[problem.first[i]], 1 + problem.width[i], i);
     const Vector matrix(problem.delassus, problem.delassus + problem.rows * problem.rows);

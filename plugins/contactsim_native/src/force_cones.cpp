@@ -175,11 +175,11 @@ std::optional<std::vector<double>> farthest_inside(const std::vector<ForceCone>&
     }
     ConeProgram program;
     program.cost.assign(n, 0.0), program.cost[p] = -1.0;
+    program.matrix.reserve(4 * n * cones.size());
     const auto add = [&](int of, double factor, bool head) {
-        const ForceRow row = row_of(moves, forces, size, of, factor);
-        for (const double one : row.a) program.matrix.push_back(-one);
+        for (const Vector& move : moves) program.matrix.push_back(-factor * move[of]);
         program.matrix.push_back(head ? 1.0 : 0.0);
-        program.right.push_back(row.b);
+        program.right.push_back(factor * forces[of] / size);
     };
     for (const ForceCone& cone : cones) {
         add(cone.normal, 1.0, true), program.sizes.push_back(1);

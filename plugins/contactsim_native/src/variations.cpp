@@ -404,8 +404,10 @@ class Step {
             by_turning_.clear(nv_, wide);
             add_product(by_turning_.rows(), 1.0, rates.from(0, turning.first), turning.along(j, 0), nv_, size, wide);
             for (int r = 0; r < nv_; ++r) {
+                const double* from = by_turning_.rows()[r];
                 for (int l = 0; l < s; ++l) {
-                    std::copy_n(by_turning_.rows()[r] + l * size, size, by_stages[r] + l * nv_ + turning.first);
+                    double* to = by_stages[r] + l * nv_ + turning.first;
+                    for (int c = 0; c < size; ++c) to[c] = from[l * size + c];
                 }
             }
         }
@@ -435,15 +437,14 @@ class Step {
         q_.shape(s * nv_, wide_);
         for (int i = 0; i < s; ++i) std::copy_n(start.q.data, nv_ * wide_, q(i).data);
         add_stages(q_, 1.0, v_, s);
-        for (int i = 0; i < s; ++i) {
-            for (Turning& turning : turnings_) {
-                const Rows own = q(i).from(turning.first);
-                begin(turning, i, s, start, own);
-                for (int j = 0; j < s; ++j) {
-                    add_product(own, 1.0, turning.along(i, j), v(j).from(turning.first), turning.size, turning.size,
-                                wide_);
-                }
-            }
+        for (Turning& turning : turnings_) {
+            const int size = turning.size, n = s * size;
+            turned_.clear(n, wide_), pulled_.shape(n, wide_);
+            for (int k = 0; k < n; ++k) std::copy_n(v(k / size)[turning.first + k % size], wide_, pulled_.rows()[k]);
+            const Rows by_speed = turning.by_speed.rows();
+            add_product(turned_.rows(), 1.0, by_speed.from(0, n), start.q.from(turning.first), n, size, wide_);
+            add_product(turned_.rows(), 1.0, by_speed, pulled_.rows(), n, n, wide_);
+            for (int k = 0; k < n; ++k) std::copy_n(turned_.rows()[k], wide_, q(k / size)[turning.first + k % size]);
         }
     }
 
@@ -460,12 +461,9 @@ class Step {
     // rates -= factor ad q.
     void subtract_brackets(const Equation& equation, double factor, Rows q, Rows rates) const {
         for (const Bracket& bracket : equation.brackets) {
-            for (int r = 0; r < bracket.size; ++r) {
-                for (int c = 0; c < bracket.size; ++c) {
-                    const double share = -factor * bracket.matrix[r * bracket.size + c];
-                    if (share != 0.0) add_scaled(rates[bracket.first + r], share, q[bracket.first + c], wide_);
-                }
-            }
+            const int size = bracket.size;
+            add_product(rates.from(bracket.first), -factor, {bracket.matrix.data(), size}, q.from(bracket.first), size,
+                        size, wide_);
         }
     }
 
@@ -482,7 +480,7 @@ class Step {
     Matrix system_, v_, q_;
     Matrix by_stages_, given_;  // rates of all stages, by the stages of v, and what follows from the start
     Matrix begun_, by_turning_, moved_, missed_;
-    Matrix across_, turning_, turned_, pulled_;  // of slips that turn
+    Matrix across_, turning_, turned_, pulled_;  // of slips, or of joints, that turn
 };
 
 // Room that is kept from arc to arc, most of which are short.
