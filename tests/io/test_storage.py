@@ -14,6 +14,7 @@ from builders import G, planar_mechanism, point_mass, sphere
 from tolerances import DERIVATIVE, STORED
 
 import contactsim as cs
+from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
 from contactsim.hybrid.flow import Flow
 from contactsim.hybrid.manifold import Euclidean, Manifold
 from contactsim.hybrid.segments import Chain, Segment, polynomial
@@ -393,3 +394,15 @@ def test_a_run_is_not_written_under_the_name_of_another_format(tmp_path: Path) -
         ):
             traj.save(tmp_path / f"run{suffix}")
     traj.save(tmp_path / "walk.2")  # no name of a format
+
+
+def test_modes_of_every_kind_and_age_are_read_back() -> None:
+    """What files of before did not hold is as it was then."""
+    turning = ContactState(Mode.SLIP, Phase.DIRECTED, (0.6, 0.8), True, 0.5, (1, 2), 1e-7)
+    mode = SystemMode((ContactState(), turning))
+    assert storage.decoded(storage.coded(mode)) == mode
+    for kept in (4, 5, 6):
+        states = [["open", "NONE", [], True, None, [], None][:kept], ["slip", "FREE", [], True, 0.5, [1], None][:kept]]
+        old = storage.decoded(json.dumps({"@mode": states, "redundant": False}))
+        until, region = (0.5 if kept > 4 else None), ((1,) if kept > 5 else ())
+        assert old.contacts[1] == ContactState(Mode.SLIP, Phase.FREE, (), True, until, region)
