@@ -199,7 +199,7 @@ class _Path:
     def __init__(self, micro: Micro, way: Growth) -> None:
         self._micro, self._way, self._problem = micro, way, micro.problem
         self._rubs = {i: micro.rub_of(i, micro.problem.free) for i in np.flatnonzero(way.depths).tolist()}
-        self._state = BEGIN * np.concatenate([way.depths, way.forces / way.rate])
+        self._state = np.concatenate([BEGIN * way.depths, np.zeros(len(way.forces))])  # what rests does not slip yet
         self._decide()
         self._begin(Beginning(micro, way, self._rubs))
         swing = micro.stiffness * self._problem.delassus[np.ix_(micro.normals, micro.normals)]
@@ -218,6 +218,11 @@ class _Path:
             if any(was > 0.0 >= now for was, now in zip(before, left, strict=True)):
                 break
             self._state = ahead
+        motion = self._motion(self._state)
+        for i, (_, t) in enumerate(self._problem.rows):
+            slips = float(np.linalg.norm(motion[t])) > LEAVING
+            if i in self._rubs and slips and self._problem.dims[i] == 3 and not self._rubs[i].sticks:
+                self._let_go(i)
 
     def _motion(self, state: Array) -> Array:
         """w (m,)."""

@@ -50,9 +50,8 @@ def sweep(
 ) -> xarray.Dataset:
     """Run a scene or a function over all combinations of values, and keep what comes of it in a Zarr store.
 
-    Each run ends in the store as soon as it is done, written by this process alone; a sweep that was stopped, in
-    whatever way, goes on where it was when it is called again. A run that fails is recorded with its status and
-    message, and one whose worker dies is made again.
+    Each run is kept as soon as it is done; a sweep that was stopped, in whatever way, goes on when it is called again.
+    A run that fails is recorded with its status and message, and one whose worker dies is made again.
 
     Args:
         scene_or_function: what `load_scene` takes; or a function (**values) -> {name: number or array}. Where it takes
@@ -78,8 +77,7 @@ def sweep(
         early, 3 failed, 4 lost with its worker), `message` and `seconds`.
 
     Raises:
-        InputError: something given cannot be used, such as a key that the scene does not have, the store holds another
-            sweep, or a package is missing.
+        InputError: something given cannot be used, the store holds another sweep, or a package is missing.
         StorageError: the scheduler is gone.
     """
     made = plan(over or {}, samples, sampler, seed)

@@ -110,6 +110,25 @@ def test_the_series_of_a_beginning_solves_its_equations() -> None:
     assert max(orders) > 1e-3
 
 
+def test_what_rests_slips_by_the_forces_and_not_by_its_rounding() -> None:
+    """Two feet jam in space, one of which rests, and may begin to slip: in which direction no rounding says."""
+    rng, begun = np.random.default_rng(5), 0
+    while begun < 6:
+        root, slip = rng.normal(size=(6, 6)), rng.normal(size=2)
+        delassus, mu, drive = root @ root.T + 0.05 * np.eye(6), rng.uniform(0.5, 2.0, 2), -np.ones(6)
+        found = []
+        for rest in (np.zeros(2), *(1e-17 * rng.normal(size=(3, 2)))):
+            asked = problem(delassus, [0.0, *slip, 0.0, *rest], list(mu), (3, 3))
+            found.append(impact_without_collision(asked, drive, np.ones(2), REST))
+        if found[0] is None:
+            assert all(one is None for one in found)
+            continue
+        begun += bool((found[0].impulses[[0, 3]] > 1e-3).all())
+        for one in found[1:]:
+            assert one is not None
+            np.testing.assert_allclose(one.impulses, found[0].impulses, atol=1e-7 * np.abs(found[0].impulses).max())
+
+
 def test_the_derivative_of_a_compression_is_that_of_differences() -> None:
     rng = np.random.default_rng(4)
     root = rng.normal(size=(7, 7))
