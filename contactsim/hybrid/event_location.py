@@ -32,7 +32,9 @@ from .stepper import EXACT, Stepper
 from .tolerances import Tolerances
 from .zero import AT_ONCE, GUESS, LANDED, ONE_INSTANT, ROOT, SHALLOW, UNITS_A_SECOND
 
-SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
+# Step of the differences that give the slope of a guard, relative to the step of the integrator, but no less than so
+# many tolerances of an event's time: over less of a short step, gaps of low hops change by less than their rounding.
+SLOPE, SHORTEST_SLOPE = 1e-4, 1e3
 SOON = 4.0  # times its mean speed that a guard may have at the end of a step
 FAR = 1e-3  # share of a step by which it may miss an event for a straight line to tell where that was
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
@@ -551,7 +553,7 @@ class Watch:
 
     def _beside(self, segment: Segment, time: float) -> tuple[float, float]:
         """Two times of a step, closely around one, between which slopes are differenced."""
-        h = max(SLOPE * (segment.t1 - segment.t0), float(np.spacing(time)))
+        h = max(SLOPE * (segment.t1 - segment.t0), SHORTEST_SLOPE * self._window)
         return max(segment.t0, time - h), min(segment.t1, time + h)
 
     def _names(self, guards: Array) -> frozenset[Hashable]:

@@ -166,6 +166,7 @@ def thresholds() -> _native.Thresholds:
         "no_force": contacts_zero.NO_FORCE,
         "leap": slip_directions.LEAP,
         "slope": event_location.SLOPE,
+        "shortest_slope": event_location.SHORTEST_SLOPE,
         "soon": event_location.SOON,
         "far": event_location.FAR,
         "landed": hybrid_zero.LANDED,

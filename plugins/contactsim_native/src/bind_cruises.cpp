@@ -135,6 +135,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("spent_stiffly", &Thresholds::spent_stiffly)
         .def_rw("growing", &Thresholds::growing)
         .def_rw("slope", &Thresholds::slope)
+        .def_rw("shortest_slope", &Thresholds::shortest_slope)
         .def_rw("soon", &Thresholds::soon)
         .def_rw("far", &Thresholds::far)
         .def_rw("landed", &Thresholds::landed)

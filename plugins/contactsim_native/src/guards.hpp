@@ -72,7 +72,8 @@ struct Thresholds {
     int most_looks;                                               // at that
     double room;                                                  // of gaps that are no guards, in ways of a step
     double approach, close_to_stop, leave, no_speed;              // of slips
-    double slope, soon, far, landed, guess, lowest;               // of the times of events
+    double slope, shortest_slope, soon, far;                      // of the times of events
+    double landed, guess, lowest;                                 // of these
     int corrections;                                              // of these
     double fastest, jolt;                                         // of gaps that are seen coming
     double jammed, near_jam;                                      // of determinants

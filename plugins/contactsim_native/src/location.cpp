@@ -221,7 +221,7 @@ bool Voyage::zero(const Crossing& hit, double& time) {
 }
 
 std::pair<double, double> Voyage::beside(double time) const {
-    const double h = std::max(rules_.slope * (step_.t1 - step_.t0), spacing(time));
+    const double h = std::max(rules_.slope * (step_.t1 - step_.t0), rules_.shortest_slope * arc_.event_time);
     return {std::max(step_.t0, time - h), std::min(step_.t1, time + h)};
 }
 
