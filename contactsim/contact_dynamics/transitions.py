@@ -25,7 +25,7 @@ from .rigid_arc import closed_forces, prepare
 from .rigid_flow import flow_of
 from .rigid_guards import SEAMLESS, SIDE
 from .world import World, overlaps
-from .zero import ASIDE, LEAVE, PARALLEL, SAME_RATE
+from .zero import ASIDE, LEAVE, PARALLEL, ROUNDED, SAME_RATE
 
 if TYPE_CHECKING:
     from ..hybrid.journeys import Departure, Journey
@@ -429,9 +429,11 @@ class RigidContacts:
                 total[names[i]] = mechanism.world_force(t, q, i, impact.along[part])
         if not total:
             return {}
+        least = ROUNDED * float(np.abs(impact.along).max())
         for i, impulse in left.items():
-            settling = mechanism.world_force(t, q, i, impulse)
-            total[names[i]] = total.get(names[i], 0.0) + settling
+            if names[i] in total or np.abs(impulse).max(initial=0.0) > least:
+                settling = mechanism.world_force(t, q, i, impulse)
+                total[names[i]] = total.get(names[i], 0.0) + settling
         return total if self._world.closed_loops is None else total | self._loop_impulses(t, x, impact, left)
 
     def _loop_impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:

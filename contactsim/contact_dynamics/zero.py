@@ -61,6 +61,7 @@ PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 NO_ENERGY = 1e-12  # J, the scale of a run in which nothing moves
+ROUNDED = 1e-12  # share of the largest impulse of an event, up to which one that brings a contact to rest is rounding
 NO_FORCE = 1e-12  # N, that of forces
 NO_SPEED = 1e-12  # m/s, that of slips
 SINGULAR = 1e12  # condition of a matrix from which on what solves it is not told
