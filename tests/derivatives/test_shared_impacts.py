@@ -14,6 +14,7 @@ TIME = 0.012  # s, behind the only impact
 SHARP = cs.Tolerances(rtol=1e-12, atol=1e-13)
 PLANAR = (0, 1, 5, 12, 13, 17)  # changes of the box that leave it on the ground
 STEP = 1e-4
+BORNE = 5  # contacts that take an impulse where no corner parts: the four of the box, and the ball
 OWN = 1e-8  # error of differences, of entries up to ten
 
 
@@ -57,7 +58,7 @@ def test_the_derivative_is_that_of_the_outcome_of_contacts_that_yield(
     traj = end(np.zeros(space.dim))
     (event,) = traj.events
     assert several == any("several outcomes" in note and "yield alike" in note for note in event.notes)
-    assert several == (min(impulse[2] for impulse in event.impulses.values()) > 1e-6)
+    assert several == (sum(impulse[2] > 1e-6 for impulse in event.impulses.values()) == BORNE)
     derivative = cs.linearize(traj)
     for k in (*PLANAR, *range(6, 12), *range(18, 24)):
         unit = np.eye(space.dim)[k]
