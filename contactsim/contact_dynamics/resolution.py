@@ -461,7 +461,7 @@ class Resolution:
         """
         stopped = {i for i in at_rest if event.kinds.get(i) == "stop"}
         about_to = at_rest - stopped - event.following.keys()
-        for resting in (at_rest, at_rest - about_to):
+        for resting in (at_rest, at_rest - about_to) if about_to else (at_rest,):
             found = self._change_to_rest(event, touch, staying, resting)
             if found is None or not self._throws(touch, found[0]):
                 return event, resting

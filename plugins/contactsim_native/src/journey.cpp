@@ -69,6 +69,12 @@ bool same(const ContactState& a, const ContactState& b) {
     return a.standing == b.standing && a.phase == b.phase && a.direction == b.direction && a.until == b.until;
 }
 
+std::vector<char> closed_in(const WorldMode& mode) {
+    std::vector<char> found;
+    for (const ContactState& state : mode.states) found.push_back(state.closed());
+    return found;
+}
+
 }  // namespace
 
 bool WorldMode::operator==(const WorldMode& b) const {
@@ -177,17 +183,22 @@ bool Journey::enable(const std::vector<std::pair<int, GuardKind>>& kinds, WorldM
     return true;
 }
 
-// Whether the slip of a contact would throw the robot where it was stopped, or whether that is unknown.
-bool Journey::is_to_turn(int i, const WorldMode& mode) const {
+Event Journey::event_of(const std::vector<char>& touching, const std::vector<Kind>& kind, const WorldMode& mode) const {
     Event given;
     given.t = t_, given.x = x_.data();
-    int place = -1;
-    for (int k = 0; k < static_cast<int>(mode.states.size()); ++k) {
-        if (!mode.states[k].closed()) continue;
-        if (k == i) place = static_cast<int>(given.touching.size());
-        given.touching.push_back(k), given.kinds.push_back(k == i ? Kind::stop : Kind::none);
-        given.states.push_back(mode.states[k]), given.regions.push_back(std::nullopt);
+    for (std::size_t i = 0; i < touching.size(); ++i) {
+        if (!touching[i]) continue;
+        given.touching.push_back(static_cast<int>(i)), given.kinds.push_back(kind[i]);
+        given.states.push_back(mode.states[i]), given.regions.push_back(std::nullopt);
     }
+    return given;
+}
+
+bool Journey::is_to_turn(int i, const WorldMode& mode) const {
+    std::vector<Kind> kind(mode.states.size(), Kind::none);
+    kind[i] = Kind::stop;
+    const Event given = event_of(closed_in(mode), kind, mode);
+    const int place = std::find(given.touching.begin(), given.touching.end(), i) - given.touching.begin();
     bool found = false;
     return !throws_to_rest(world_, given, place, found) || found;
 }
@@ -219,22 +230,14 @@ bool Journey::turn_phases(const std::vector<std::pair<int, GuardKind>>& kinds, W
 
 bool Journey::resolve_touching(const std::vector<std::pair<int, GuardKind>>& kinds, WorldMode& mode,
                                LoggedEvent& event) {
-    const std::size_t count = mode.states.size();
-    std::vector<Kind> kind(count, Kind::none);
-    std::vector<char> touching(count, false);
-    for (std::size_t i = 0; i < count; ++i) touching[i] = mode.states[i].closed();
+    std::vector<Kind> kind(mode.states.size(), Kind::none);
+    std::vector<char> touching = closed_in(mode);
     for (const auto& [i, own] : kinds) {
         kind[i] = told(own);
         if (own == GuardKind::gap) touching[i] = true;
     }
     if (!add_near(mode, touching)) return false;
-    Event given;
-    given.t = t_, given.x = x_.data();
-    for (std::size_t i = 0; i < count; ++i) {
-        if (!touching[i]) continue;
-        given.touching.push_back(static_cast<int>(i)), given.kinds.push_back(kind[i]);
-        given.states.push_back(mode.states[i]), given.regions.push_back(std::nullopt);
-    }
+    const Event given = event_of(touching, kind, mode);
     Outcome outcome;
     if (!resolve(world_, given, outcome) || !outcome.unique) return false;
     stand(given, outcome, mode);

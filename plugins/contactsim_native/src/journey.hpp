@@ -21,7 +21,7 @@ struct JourneyRules {
     double rearm, start_depth, jump, gap, event_time, slip_speed, drift, speed;  // as of `Tolerances`
     double pace, place_units;                      // of guards [1/s], and units of rounding of a place
     double at_stop, of_slip_speed, of_turning;     // of how well slips are known
-    double sideways;                               // share of a slip along its held direction, below which it has turned
+    double sideways;                               // share of a slip along its held direction: below, it has turned
     double one_instant;                            // event times that belong to one instant
     double begun, aside, lasting;                  // of slips that turn fast
     double at_jam, closer;                         // of arcs that begin near a jam
@@ -147,7 +147,12 @@ class Journey {
 
     // Directions of slips that are held from now on, or no longer: changes that only the engine sees.
     bool turn_phases(const std::vector<std::pair<int, GuardKind>>& kinds, WorldMode& mode);
+
+    // Whether the slip of a contact would throw the robot where it was stopped, or whether that is unknown.
     bool is_to_turn(int i, const WorldMode& mode) const;
+
+    // What happens here to the contacts that touch.
+    Event event_of(const std::vector<char>& touching, const std::vector<Kind>& kind, const WorldMode& mode) const;
 
     // Impact and modes of what touches.
     bool resolve_touching(const std::vector<std::pair<int, GuardKind>>& kinds, WorldMode& mode, LoggedEvent& event);
