@@ -22,14 +22,20 @@ HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)  # what a lock says that 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file beside `path` and move it there: who reads `path` finds what was there before, or all of this.
 
+    A link stays: the file that it leads to is written.
+
     Raises:
+        InputError: `path` is a device, a pipe or a socket, which a file would take the place of.
         StorageError: the disk is full, or does not let write; what was there before is kept.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InputError(f"cannot write {path}: it is no file, but a folder or a device; give a file")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         with unfinished.open("xb") as file:
             file.write(content)
-        os.replace(unfinished, path)
+        os.replace(unfinished, target)
     except OSError as error:
         raise StorageError(f"cannot write {path} ({reason(error)}); make room there, or give another place") from error
     finally:
