@@ -246,6 +246,14 @@ def test_a_file_in_latin_1_is_read_as_it_declares(tmp_path: Path) -> None:
         ("<robot name='r'/>", "the text of the URDF has no <link>"),
         ('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm/></robot>', "run xacro on it"),
         (
+            '<robot name="r"><link name="a"/><joint name="j"><origin xyz="$(optenv PLACE 0 0 1)"/></joint></robot>',
+            "run xacro on it",
+        ),
+        (
+            '<robot name="r"><link name="a"><inertial><mass value="${m}"/></inertial></link></robot>',
+            "run xacro on it",
+        ),
+        (
             '<robot name="r"><link name="a"/><joint name="j"><child link="a"/></joint></robot>',
             "joint 'j' in .* has no <parent>",
         ),

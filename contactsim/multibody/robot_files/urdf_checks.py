@@ -100,6 +100,14 @@ def _float(text: str) -> float:
         return nan
 
 
+def _holds_macros(robot: Element) -> bool:
+    """True for elements of xacro, and where what moves holds ${an expression} or $(a substitution)."""
+    if any(XACRO in element.tag for element in robot.iter() if isinstance(element.tag, str)):
+        return True
+    read = [*robot.iterfind("joint//"), *robot.iterfind("link/inertial//"), *robot.iterfind("link/collision//")]
+    return any(text in value for element in read for value in element.attrib.values() for text in ("${", "$("))
+
+
 def checked(robot: Element, place: str) -> tuple[str, ...]:
     """Look at all of a URDF that bears on its motion.
 
@@ -114,7 +122,7 @@ def checked(robot: Element, place: str) -> tuple[str, ...]:
         InputError: a number is missing, none, or cannot be meant; an element is misspelt or there twice; a joint names
             a link that is not there; the joints make no tree; no link has a mass.
     """
-    if any(XACRO in element.tag for element in robot.iter() if isinstance(element.tag, str)):
+    if _holds_macros(robot):
         raise InputError(f"{place} holds macros of xacro, which are not expanded; run xacro on it, and give the result")
     if not robot.findall("link"):
         raise InputError(f"{place} has no <link>; give it one")
