@@ -76,6 +76,8 @@ def read_model(source: str, changes: Iterable[str] = ()) -> InitFile:
 def read_scene(source: str, settings: Iterable[str] = ()) -> Scene:
     """The scene of a robot by its name, of a robot's file, or of a scene file."""
     settings, suffix = tuple(settings), Path(source).suffix.lower()
+    if suffix in (*ROBOT_FILES, ".toml") and Path(source).expanduser().is_dir():
+        raise InputError(f"{source} is a folder; give a file")
     if suffix in (*ROBOT_FILES, ".toml") and not Path(source).expanduser().is_file():
         raise InputError(f"there is no file {source}; check the path")
     robot = None if suffix == ".toml" else _robot_table(source, suffix)

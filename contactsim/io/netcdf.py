@@ -179,7 +179,8 @@ def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tupl
         )
     foreign = InputError(f"{path} is not a run written by contactsim; give a file that `contactsim run` or save() made")
     try:
-        with xarray.open_dataset(path, engine="h5netcdf") as root:
+        # Files of others need not name their dimensions: "sort" makes names up, without a warning.
+        with xarray.open_dataset(path, engine="h5netcdf", phony_dims="sort") as root:
             header = dict(root.attrs)
     except Exception as error:  # of whatever kind: a file of another format, or none at all
         raise foreign from error

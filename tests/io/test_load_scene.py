@@ -123,3 +123,10 @@ def test_files_from_other_editors_are_read(tmp_path: Path, head: str, end: str) 
     init.write_bytes(f'{head}systemName = "slip"; # the model\nfinalTime = 0.1;\n'.replace("\n", end).encode())
     assert cs.load_scene(scene).system.robot.name == "biped"
     assert cs.load_scene(init).span == (0.0, 0.1)
+
+
+def test_a_folder_that_is_named_as_a_file_is_called_a_folder(tmp_path: Path) -> None:
+    for name in ("robot.urdf", "scene.toml"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(cs.InputError, match=f"{name} is a folder; give a file"):
+            cs.load_scene(tmp_path / name)

@@ -406,3 +406,13 @@ def test_modes_of_every_kind_and_age_are_read_back() -> None:
         old = storage.decoded(json.dumps({"@mode": states, "redundant": False}))
         until, region = (0.5 if kept > 4 else None), ((1,) if kept > 5 else ())
         assert old.contacts[1] == ContactState(Mode.SLIP, Phase.FREE, (), True, until, region)
+
+
+def test_a_file_of_hdf5_by_others_is_refused_without_a_warning(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    with h5py.File(tmp_path / "other.nc", "w") as file:
+        file["a"] = [1.0]
+    with pytest.raises(cs.InputError, match="is not a run written by contactsim"):
+        cs.Trajectory.load(tmp_path / "other.nc")
+    assert not recwarn.list
