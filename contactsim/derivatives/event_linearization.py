@@ -379,7 +379,8 @@ class Node:
     def _demand_transversal(self, name: Hashable) -> None:
         """Raise where a guard touches zero and rises again: within rounding a graze looks like a slow crossing.
 
-        With the curvature g'' > 0 of a guard along the flow, its rate is not known below sqrt(2 g'' rounding).
+        With the curvature g'' > 0 of a guard along the flow, its rate is not known below sqrt(2 g'' rounding). A graze
+        is curved on both sides; a slip that began within the step before is so on that side alone.
         """
         if name == CLOCK or self._fired is None or name not in self._fired:
             return
@@ -387,8 +388,8 @@ class Node:
         rounding = float(self.watch.rounding[self.flow.guard_names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
-        sides = [self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP)]
-        curvature = (sides[1] - sides[0]) / (2.0 * TIME_STEP)
+        before, behind = (self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP))
+        curvature = min(rate - before, behind - rate) / TIME_STEP
         if rate >= 0.0 or (curvature > 0.0 and rate**2 <= GRAZE * 2.0 * curvature * rounding):
             raise TransversalityError(
                 f"at t = {self.t:.9g} s {self.system.guard_label(name)} meets its guard tangentially (at {rate:.3g} a"

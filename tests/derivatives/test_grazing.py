@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
@@ -55,6 +55,33 @@ def test_a_clear_crossing_of_the_same_guard_has_one() -> None:
 
 def test_a_guard_that_is_below_zero_at_the_start_counts() -> None:
     run = cs.simulate(Parabola(depth=0.01), np.array([0.0, 1.0]), (0.0, 1.0))
+    np.testing.assert_allclose(cs.linearize(run).matrix(), np.diag([1.0, 3.0]), atol=1e-9)
+
+
+class Kinked(Parabola):
+    """A guard whose rate along the flow is -0.5 where it is met, falls behind, and was another one 2e-6 s before."""
+
+    class Before(cs.Flow):
+        guard_names = ("touch",)
+        guard_rounding = np.array([5e-8])
+
+        def field(self, t: float, x: Array) -> Array:
+            return np.array([1.0, 0.0])
+
+        def guards(self, t: float, x: Array) -> Array:
+            return np.array([-0.5 * x[0] - 6e4 * max(x[0], 0.0) ** 2 + 5e5 * min(x[0] + 2e-6, 0.0) ** 2])
+
+        def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array:
+            return np.array([[-0.5 - 1.2e5 * max(x[0], 0.0) + 1e6 * min(x[0] + 2e-6, 0.0), 0.0]])
+
+    def flow(self, mode: Hashable) -> cs.Flow:
+        return self.Before() if mode == "before" else Past(np.nan)
+
+
+def test_a_guard_with_a_kink_right_before_it_is_met_is_not_grazed() -> None:
+    """As the speed of a slip that has just begun: a step back from there leads to where it was another motion."""
+    run = cs.simulate(Kinked(), np.array([-1e-6, 1.0]), (0.0, 1e-3))
+    assert run.events
     np.testing.assert_allclose(cs.linearize(run).matrix(), np.diag([1.0, 3.0]), atol=1e-9)
 
 
