@@ -436,10 +436,18 @@ class Watch:
             if not found:
                 return segment, fired
             step = segment
-            segment, fired = self._land(stepper, step, *self._earliest(step, found))
-            if segment.t1 >= step.t1 or segment.chart is step.chart:
+            leader, time = self._earliest(step, found)
+            segment, fired = self._land(stepper, step, leader, time)
+            if segment.t1 >= step.t1 or (segment.chart is step.chart and not self._passed(segment, leader.guard)):
                 return segment, fired
             until = segment.t1 - self._window
+
+    def _passed(self, segment: Segment, leader: int) -> bool:
+        """Whether another guard than that landed on is far below zero: it fell before, unseen."""
+        values = self._at(segment, segment.t1) if segment.guards is None else segment.guards
+        fell = (self._highest > self.rounding) & (values < -self.band)
+        fell[leader] = False
+        return bool(fell.any())
 
     def _earliest(self, segment: Segment, found: list[Crossing]) -> tuple[Crossing, float]:
         """The crossing that comes first, and its time: where several guards fall, time is halved for all together."""

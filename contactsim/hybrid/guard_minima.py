@@ -22,9 +22,9 @@ from ..common.arrays import Array
 from .flow import Look, Looks
 
 LOOKS = 100  # at a guard that stays low; from then on twice the largest second derivative seen stands for all bounds
-LOOKS_APART = 16  # at a guard that could not fire at any of them
+PARTS_APART = 16  # of the time between, to which a guard is followed that could not fire at either end of a part
 LEAST, MOST = 0.05, 0.95  # share of a piece within which it is cut
-HALVINGS = 4  # of a step in which many guards are looked at together: LOOKS_APART parts
+HALVINGS = 4  # of a step in which many guards are looked at together: PARTS_APART parts
 MANY = 8  # guards that are looked at together
 SEEN = 2.0  # second derivatives between looks, of which the mean is known, may be this many times as large
 
@@ -67,12 +67,13 @@ Placed = tuple[float, Look]  # a look and its time [s]
 def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds: Bounds) -> Fall | Bottom | None:
     """First fall of a guard through zero between two looks, of which the first finds it above; None: it has none."""
     before, behind, looks, seen = start, [end], 0, 0.0
+    short = (end[0] - start[0]) / PARTS_APART
     while behind:
         after = behind[-1]
         if after[1].value <= 0.0:
             doubtful = after[1].value > -bounds.error(after[0])
             return Bottom(after[0]) if doubtful else Fall(before[0], after[0])
-        idle = looks >= LOOKS_APART and before[1].apart and after[1].apart
+        idle = before[1].apart and after[1].apart and after[0] - before[0] <= short
         if idle or _is_clear(before, after, bounds):
             before = behind.pop()
             continue

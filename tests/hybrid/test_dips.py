@@ -13,7 +13,16 @@ import contactsim as cs
 from contactsim.contact_dynamics.rigid_flow import RigidFlow
 from contactsim.hybrid import event_location
 from contactsim.hybrid.flow import Look, Looks
-from contactsim.hybrid.guard_minima import LOOKS, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
+from contactsim.hybrid.guard_minima import (
+    LOOKS,
+    PARTS_APART,
+    Bottom,
+    Bounds,
+    Fall,
+    ManyBounds,
+    clear_together,
+    first_fall,
+)
 from contactsim.hybrid.guard_samples import falling
 
 Function = Callable[[float], float]
@@ -161,3 +170,16 @@ def test_a_slip_that_stops_is_seen_by_three_samples(monkeypatch: pytest.MonkeyPa
     assert any(("slow", 0) in event.fired for event in three.all_events)
     np.testing.assert_allclose(three.final_x, six.final_x, rtol=0.0, atol=1e-14)
     assert asked[0] < 0.6 * asked[1]
+
+
+@pytest.mark.parametrize("place", [0.03, 0.35, 0.5, 0.78, 0.93])
+def test_what_is_apart_is_looked_at_all_over_a_step(place: float) -> None:
+    """Edges that cross for a while, deep in each other, and are apart before and behind: no rate tells where."""
+
+    def look(t: float) -> Look:
+        crossing = abs(t - place) < 0.55 / PARTS_APART
+        return Look(-1e-6 if crossing else 1e-5, 0.0, None, apart=not crossing)
+
+    found = first_fall(look, (0.0, look(0.0)), (1.0, look(1.0)), Bounds(3.0, 200.0, NO_ERROR, 1e-12))
+    assert isinstance(found, Fall)
+    assert found.after == pytest.approx(place, abs=1.1 / PARTS_APART)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import landings
+import mixed_shapes
 import numpy as np
 import pytest
 
@@ -50,3 +51,12 @@ def test_contact_velocities_are_those_of_python(name: str) -> None:
         np.testing.assert_allclose(prepared.velocities(arc.t0, x), python.velocities(arc.t0, x), rtol=0, atol=1e-14)
         compared += 1
     assert compared > 5
+
+
+def test_an_edge_that_crosses_another_one_briefly_is_met() -> None:
+    """Scene 27 of the mixed shapes: a hull slides off one edge of its onto the next, late in a long step."""
+    system, state, _ = mixed_shapes.scene(27)
+    run = cs.simulate(system.on_engine("native"), state, (0.0, mixed_shapes.TIME))
+    assert run.status.complete, run.message
+    run.check()
+    assert mixed_shapes.deepest(run) <= mixed_shapes.DEEPEST

@@ -185,7 +185,7 @@ def thresholds() -> _native.Thresholds:
         ),
         "looking": _native.Looking(
             looks=guard_minima.LOOKS,
-            looks_apart=guard_minima.LOOKS_APART,
+            parts_apart=guard_minima.PARTS_APART,
             least=guard_minima.LEAST,
             most=guard_minima.MOST,
             seen=guard_minima.SEEN,

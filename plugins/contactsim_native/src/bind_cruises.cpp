@@ -153,7 +153,7 @@ void bind_cruises(nb::module_& m) {
              nb::arg("probe_turn"), nb::arg("least_turn"), nb::arg("middle"));
 
     nb::class_<Looking>(m, "Looking")
-        .def(nb::init<int, int, double, double, double>(), nb::arg("looks"), nb::arg("looks_apart"), nb::arg("least"),
+        .def(nb::init<int, int, double, double, double>(), nb::arg("looks"), nb::arg("parts_apart"), nb::arg("least"),
              nb::arg("most"), nb::arg("seen"));
 
     nb::class_<Reach>(m, "Reach")

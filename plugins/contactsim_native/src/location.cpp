@@ -128,13 +128,26 @@ bool Voyage::follow_falls() {
             Crossing leader;
             double time;
             if (!earliest(leader, time) || !arrive(leader, time)) return false;
-            if (step_.t1 >= end || !landed_) break;
+            if (step_.t1 >= end) break;
+            if (!landed_) {
+                if (!has_passed(leader.guard)) break;
+                if (!see()) return false;
+            }
             until = step_.t1 - arc_.event_time;
         }
         if (judge(until) == Shown::unknown) return false;
     }
     const double left = course_.bound - step_.t1;
     return course_.fired.empty() || !(0.0 < left && left <= arc_.event_time);
+}
+
+// Whether another guard than that landed on is far below zero: it fell before, unseen.
+bool Voyage::has_passed(int leader) const {
+    for (int g = 0; g < ng_; ++g) {
+        const bool armed = course_.highest[g] > course_.rounding[g];
+        if (g != leader && armed && step_.guards[g] < -course_.band[g]) return true;
+    }
+    return false;
 }
 
 const Sweep& Voyage::carried(const Contact& contact, double t, const double* x, bool moving) {

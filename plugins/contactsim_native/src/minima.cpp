@@ -68,11 +68,12 @@ Fall first_fall(const std::function<Look(double)>& look, const Look& start, cons
     std::vector<Look> behind{end};
     int looks = 0;
     double seen = 0.0;
+    const double part = (end.t - start.t) / rules.parts_apart;
     while (!behind.empty()) {
         const Look after = behind.back();
         if (std::isnan(before.value) || std::isnan(after.value)) return {false, false, NAN, NAN};
         if (after.value <= 0.0) return {after.value <= -bounds.error(after.t), true, before.t, after.t};
-        const bool idle = looks >= rules.looks_apart && before.apart && after.apart;
+        const bool idle = before.apart && after.apart && after.t - before.t <= part;
         if (idle || is_clear(before, after, bounds)) {
             before = after;
             behind.pop_back();

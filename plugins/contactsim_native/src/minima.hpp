@@ -18,7 +18,7 @@ struct Look {
 // How a guard is looked at: contactsim's thresholds of the same names.
 struct Looking {
     int looks;           // at a guard that stays low; then twice the largest second derivative seen is its bound
-    int looks_apart;     // at a guard that could not fire at any of them
+    int parts_apart;     // of the time between, to which a guard is followed that could not fire at their ends
     double least, most;  // share of a piece within which it is cut
     double seen;         // second derivatives between looks may be this many times as large
 };

@@ -334,6 +334,7 @@ class Voyage {
     // contactsim's Watch has to do that.
     bool locate();
     bool follow_falls();
+    bool has_passed(int leader) const;
 
     // The crossing that comes first, its bracket and level, and a guess of its time; false where there is no zero.
     bool earliest(Crossing& hit, double& time);
