@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
 from ..common.lazy import lazy
-from ..errors import SimulationError, StepSizeError
+from ..errors import NonDifferentiableError, SimulationError, StepSizeError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.flow import Flow
@@ -92,7 +92,12 @@ class ArcVariation:
 
     def _matrices(self, t: float) -> tuple[Array, Array]:
         x = self.state(t)
-        jacobian = self._flow.jacobian(t, x)
+        try:
+            jacobian = self._flow.jacobian(t, x)
+        except np.linalg.LinAlgError as error:
+            raise NonDifferentiableError(
+                f"the derivative of the motion is not known at t = {t:.9g} s: {error}; start a little elsewhere"
+            ) from None
         if jacobian is None:
             jacobian = tangent_derivative(lambda point: self._flow.field(t, point), self.space, x)
         bracket = self.space.bracket(self._flow.field(t, x))

@@ -123,10 +123,17 @@ class Stepper:
             return np.full(self.space.dim, math.nan)
         return self.space.chart_rate(dx, rate)
 
+    def _known_jacobian(self, t: float, x: Array) -> Array | None:
+        """D_x f, or None where the flow does not know it, or its equations do not tell it there."""
+        try:
+            return self.flow.jacobian(t, x)
+        except np.linalg.LinAlgError:
+            return None
+
     def _jacobian(self, t: float, dx: Array) -> Array:
         """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""
         x = self.space.integrate(self._base, dx)
-        found = self.flow.jacobian(t, x)
+        found = self._known_jacobian(t, x)
         if found is None:
             found = tangent_derivative(lambda point: self.flow.field(t, point), self.space, x)
         matrix = np.asarray(found, dtype=float)
@@ -147,7 +154,7 @@ class Stepper:
         if self._firm:
             limits["max_step"] = self._longest = self._longest_step()
             first_step = min(FIRST, bound - self.t) if first_step is None else first_step
-        if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
+        if self._implicit and self._known_jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
         solver = method(self._name)(
             self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits
@@ -383,7 +390,7 @@ class Stepper:
         """Go over to the stiff method, where a decay holds explicit steps, or will as an arc begins."""
         step, self._suspected_step = self._suspected_step, 0.0
         time, self._unknown = self.flow.stiff_for(self.t, self.x) if self._unknown else 0.0, False
-        jacobian = self.flow.jacobian(self.t, self.x) if time or step else None
+        jacobian = self._known_jacobian(self.t, self.x) if time or step else None
         if jacobian is None:
             return
         first = self.stiffness.starts_stiff(jacobian, time) if time else None

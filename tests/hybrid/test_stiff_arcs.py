@@ -177,3 +177,37 @@ def test_a_long_first_step_does_not_hide_behind_its_stiff_start() -> None:
         for rtol, h in ((1e-9, 1e-3), (1e-12, 1e-9))
     ]
     np.testing.assert_allclose(ends[0].y[:, -1], ends[1].y[:, -1], atol=1e-9)
+
+
+class NotTold(cs.Flow):
+    """A stiff field whose equations do not tell its derivative, as of slips whose directions hang on nothing."""
+
+    def field(self, t: float, x: Array) -> Array:
+        return -FAST * (x - np.cos(t))
+
+    def jacobian(self, t: float, x: Array) -> Array:
+        raise np.linalg.LinAlgError("slip directions are not told")
+
+
+class OfNotTold(cs.HybridSystem):
+    """That field, without events."""
+
+    def flow(self, mode: str) -> cs.Flow:
+        return NotTold()
+
+    def start(self, t: float, x: Array) -> cs.Transition:
+        return cs.Transition(x, "on")
+
+    def transition(self, t: float, x: Array, mode: str, fired: frozenset) -> cs.Transition:
+        raise AssertionError("nothing fires")
+
+
+@pytest.mark.parametrize("name", ["automatic", "Radau9"])
+def test_a_derivative_that_is_not_told_ends_no_run(name: str) -> None:
+    """It is asked for whether the motion is stiff, and differenced; the derivative of the run is refused by name."""
+    found = cs.simulate(OfNotTold(), [1.0], (0.0, 0.01), integrator=name)
+    ratio = FAST / (FAST**2 + 1.0)  # x = FAST ratio cos t + ratio sin t + what has decayed
+    assert found.status.complete
+    assert found.final == pytest.approx(FAST * ratio * np.cos(0.01) + ratio * np.sin(0.01), abs=1e-8)
+    with pytest.raises(cs.NonDifferentiableError, match=r"not known at t = .* slip directions are not told; start"):
+        cs.linearize(found).matrix()
