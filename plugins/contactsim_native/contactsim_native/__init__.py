@@ -9,7 +9,7 @@ import numpy as np
 
 from contactsim.contact.compiled import CompiledSolver
 from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
-from contactsim.contact.zero import ACROSS, TURNED
+from contactsim.contact.zero import ACROSS, ACROSS_SINGULAR, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,
     CompiledEvents,
@@ -39,7 +39,12 @@ KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "plana
 STATES = ("smooth", "stick", "slip", "directed", "begins")
 Array = np.ndarray
 TURNING = _native.Turning(
-    steps=NEWTON_STEPS, across=ACROSS, turned=TURNED, farthest=FARTHEST_TURN, stalled=STALLED_TURN
+    steps=NEWTON_STEPS,
+    across=ACROSS,
+    turned=TURNED,
+    farthest=FARTHEST_TURN,
+    across_singular=ACROSS_SINGULAR,
+    stalled=STALLED_TURN,
 )
 
 

@@ -122,6 +122,7 @@ void bind_pivot(nb::module_& m) {
             {
                 nb::gil_scoped_release released;
                 found = pivot(problem, rules, chosen, singly);
+                if (found == Pivoted::solved && has_idle_slips(problem, rules, chosen)) found = Pivoted::unknown;
             }
             return choices.tell(found, chosen);
         },

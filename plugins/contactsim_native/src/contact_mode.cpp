@@ -406,6 +406,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
     const std::vector<Beginning> beginning = beginnings(mode);
     if (beginning.empty()) return true;
     const int nv = robot.nv, count = static_cast<int>(beginning.size());
+    const double across = mode.redundant ? rules.across_singular : rules.across;
     double speed = 0.0, farthest = 1.0, before = 1.0;
     for (int i = 0; i < mode.rows; ++i) {
         speed = std::max(speed, std::abs(product(&s.row[i * nv], s.unforced.data(), nv) + s.bias[i]));
@@ -423,7 +424,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
             off = std::max(off, std::abs(turn[j]));
         }
         const bool stalled = 0.5 * before < farthest && farthest < rules.stalled;
-        if (off <= rules.across * speed || farthest < rules.turned || stalled) {
+        if (off <= across * speed || farthest < rules.turned || stalled) {
             return std::none_of(beginning.begin(), beginning.end(), [&](const Beginning& one) {
                 const std::array<double, 2>&a = start[one.contact], &b = s.slip[one.contact];
                 return std::abs(std::atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])) > leap;

@@ -85,6 +85,7 @@ struct Footing {
 struct Turning {
     int steps;                        // of Newton's method
     double across, turned, farthest;  // share of a motion, and turns [rad], that are rounding; longest turn [rad]
+    double across_singular;           // the same share under redundant forces, which are known less well
     double stalled;                   // turns below it that no longer shrink are rounding, too [rad]
 };
 

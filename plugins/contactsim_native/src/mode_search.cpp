@@ -114,7 +114,8 @@ Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& c
         found = pivot(problem, rules, chosen);
     }
     if (found != Pivoted::solved) return Pivoted::unknown;
-    return held(problem, rules, guess, chosen);
+    found = held(problem, rules, guess, chosen);
+    return found == Pivoted::solved && has_idle_slips(problem, rules, chosen) ? Pivoted::unknown : found;
 }
 
 std::vector<int> slips_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
@@ -127,6 +128,10 @@ std::vector<int> slips_without_motion(const ContactProblem& problem, const Pivot
         if (begins && along_ground(problem, i, w) <= creep) found.push_back(i);
     }
     return found;
+}
+
+bool has_idle_slips(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+    return !chosen.unique && !slips_without_motion(problem, rules, chosen).empty();
 }
 
 Residuals residuals(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen,

@@ -12,6 +12,10 @@ Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& c
 // Contacts that are said to begin to slip, but do not move along the ground.
 std::vector<int> slips_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen);
 
+// Whether there are some under redundant forces: rounding alone tells their directions, and Python may find modes
+// without them.
+bool has_idle_slips(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen);
+
 // The largest violation of each law, as ContactSolution.residuals; `rebound` (count,) may be empty.
 struct Residuals {
     double signorini = 0.0, cone = 0.0, friction = 0.0;

@@ -75,8 +75,8 @@ void bind_robot(nb::module_& m) {
 
 void bind_laws(nb::module_& m) {
     nb::class_<Turning>(m, "Turning")
-        .def(nb::init<int, double, double, double, double>(), nb::arg("steps"), nb::arg("across"), nb::arg("turned"),
-             nb::arg("farthest"), nb::arg("stalled"));
+        .def(nb::init<int, double, double, double, double, double>(), nb::arg("steps"), nb::arg("across"),
+             nb::arg("turned"), nb::arg("farthest"), nb::arg("across_singular"), nb::arg("stalled"));
 
     nb::class_<Yielding>(m, "Yielding")
         .def(
