@@ -139,6 +139,8 @@ void bind_pivot(nb::module_& m) {
             {
                 nb::gil_scoped_release released;
                 found = search(problem, rules, chosen);
+                const bool idle = found == Pivoted::solved && !evenly && has_idle_slips(problem, rules, chosen);
+                if (idle) found = Pivoted::unknown;
                 if (found == Pivoted::solved && evenly) {
                     Chosen alike = chosen;
                     shared = share_evenly(problem, rules, alike);

@@ -114,8 +114,7 @@ Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& c
         found = pivot(problem, rules, chosen);
     }
     if (found != Pivoted::solved) return Pivoted::unknown;
-    found = held(problem, rules, guess, chosen);
-    return found == Pivoted::solved && has_idle_slips(problem, rules, chosen) ? Pivoted::unknown : found;
+    return held(problem, rules, guess, chosen);
 }
 
 std::vector<int> slips_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {

@@ -635,6 +635,8 @@ class Resolution final : public Landing {
         if (!slacken(own, before, kinds, forces, zero, chosen)) return false;
         const Chosen begin = chosen;
         if (search(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
+        const bool leaving = std::any_of(kinds.begin(), kinds.end(), [](Kind kind) { return kind == Kind::cone; });
+        if (!leaving && has_idle_slips(own.problem, rules_.pivots, chosen)) return false;
         OwnProblem answered = own;
         if (!lead_on(own, kinds, begin, chosen, answered)) return false;
         answered.look();
