@@ -242,3 +242,16 @@ def first_time(traj: cs.Trajectory, contact: str, mode: cs.Mode) -> float:
         if contact in event.transitions and event.transitions[contact][1] is mode:
             return event.time
     raise AssertionError(f"{contact} never reaches {mode}; transitions: {[e.transitions for e in traj.events]}")
+
+
+def leaning_cards(friction: float) -> tuple[cs.ContactSystem, cs.State]:
+    """Two cards that lean against each other at 30 degrees from the vertical, edge on edge."""
+    length, thick, angle, start = 0.2, 0.004, np.pi / 6, {}
+    world = cs.Robot.merge(
+        [cs.Robot.box(0.1, (thick, 0.1, length), name=name, friction=friction) for name in ("left", "right")]
+    )
+    for name, side in (("left", 1.0), ("right", -1.0)):
+        turn = pin.exp3(np.array([0.0, side * angle, 0.0]))
+        top, low = (turn @ np.array([side * 0.5 * thick, 0.0, end * length]) for end in (0.5, -0.5))
+        start[name] = (pin.SE3ToXYZQUAT(pin.SE3(turn, np.array([-top[0], 0.0, -low[2]]))), np.zeros(6))
+    return cs.ContactSystem(world), cs.State(*world.pack(start))

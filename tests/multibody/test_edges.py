@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pinocchio as pin
 import pytest
+from builders import leaning_cards
 from test_bodies import FINE, check_derivative, pose
 
 import contactsim as cs
@@ -183,17 +184,8 @@ def test_a_stack_of_five_boxes_stands() -> None:
 
 
 def leaning(friction: float) -> cs.Trajectory:
-    """Two cards that lean against each other at 30 degrees from the vertical, edge on edge."""
-    length, thick, angle = 0.2, 0.004, np.pi / 6
-    cards = [cs.Robot.box(0.1, (thick, 0.1, length), name=name, friction=friction) for name in ("left", "right")]
-    world = cs.Robot.merge(cards)
-    start = {}
-    for name, side in (("left", 1.0), ("right", -1.0)):
-        turn = pin.exp3(np.array([0.0, side * angle, 0.0]))
-        top = turn @ np.array([side * 0.5 * thick, 0.0, 0.5 * length])  # the corner that leans on the other card
-        low = turn @ np.array([side * 0.5 * thick, 0.0, -0.5 * length])
-        start[name] = (pin.SE3ToXYZQUAT(pin.SE3(turn, np.array([-top[0], 0.0, -low[2]]))), np.zeros(6))
-    return cs.simulate(cs.ContactSystem(world), cs.State(*world.pack(start)), (0.0, 0.2))
+    """A run of two cards that lean against each other."""
+    return cs.simulate(*leaning_cards(friction), (0.0, 0.2))
 
 
 def test_cards_stand_by_friction() -> None:
