@@ -318,7 +318,7 @@ def _from_file(table: RobotTable) -> Robot:
     if path.suffix in (".xml", ".mjcf"):
         if table.root:
             raise InputError(f"robot.root is for URDF files, and {path.name} is MJCF; leave it out")
-        return Robot.from_mjcf(path, contacts, package_dirs=table.package_dirs, self_contacts=table.self_contacts)
+        return Robot.from_mjcf(path, table.package_dirs, contacts, self_contacts=table.self_contacts)
     raise InputError(f"the robot file {path} is neither .urdf nor .xml (MJCF); convert it")
 
 

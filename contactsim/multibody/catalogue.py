@@ -64,7 +64,7 @@ def load_robot(name: str) -> Robot:
     if path.suffix == ".urdf":
         robot = Robot.from_urdf(path, entry.root, entry.package_dirs or None, contacts)
     else:
-        robot = Robot.from_mjcf(path, contacts)
+        robot = Robot.from_mjcf(path, contacts=contacts)
     robot = robot.with_armature(entry.armature) if entry.armature else robot
     nominal = followed(robot.model, robot.loops, entry.nominal(robot.model))  # what mimics, where the others put it
     return robot._with(name=name, _nominal=nominal)

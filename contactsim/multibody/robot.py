@@ -144,9 +144,9 @@ class Robot(SingleBodies):
     def from_mjcf(
         cls,
         path: str | Path,
+        package_dirs: Sequence[str | Path] | None = None,
         contacts: str | Sequence[ContactPoint] = "auto",
         nominal: Any = None,
-        package_dirs: Sequence[str | Path] | None = None,
         self_contacts: bool = False,
     ) -> Robot:
         """A robot from an MJCF file, as MuJoCo's own compiler reads it.
@@ -157,9 +157,9 @@ class Robot(SingleBodies):
 
         Args:
             path: the file.
+            package_dirs: folders in which meshes are looked up that are not where the file says.
             contacts: contact points; or "all" geoms, those named as "feet", or "auto": feet of trees that have any.
             nominal: a standing configuration (nq,); by default the keyframe "home", else that of the file.
-            package_dirs: folders in which meshes are looked up that are not where the file says.
             self_contacts: whether bodies of one tree meet each other where the file lets them, but those that are
                 inside each other in the nominal configuration; `left_out` lists these.
 

@@ -601,6 +601,11 @@ def test_meshes_are_found_in_package_folders(tmp_path: Path) -> None:
     assert 3 <= len(robot.contacts) <= 4
 
 
+def test_folders_come_before_contacts_as_they_do_for_urdf_files(tmp_path: Path) -> None:
+    path = written(tmp_path, world(plane() + ball()))
+    assert cs.Robot.from_mjcf(path, None, "all").contacts == cs.Robot.from_mjcf(path, contacts="all").contacts
+
+
 def test_without_mujoco_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(cs.InputError, match=r'pip install "contactsim\[mjcf\]"'):
