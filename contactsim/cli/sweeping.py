@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..io.load_scene import is_model
 from ..studies.plan import SAMPLERS
 from ..studies.sweep import needs_noise, sweep
-from ..studies.work import NOISE, STATUSES
+from ..studies.work import FINISHED, NOISE, STATUSES, STOPPED
 from . import Code
 
 SHOWN = 5  # messages of runs that did not end well
@@ -47,7 +47,7 @@ def carry_out(
     """Make the sweep and tell of it."""
     if choice.sampler not in SAMPLERS:
         raise InputError(f"--sampler is '{choice.sampler}'; choose one of {', '.join(SAMPLERS)}")
-    values = dict(map(axis, over))
+    values = _apart(over)
     what = function_of(target) if ".py:" in target else target
     own = list(settings)
     if time is not None:
@@ -58,7 +58,18 @@ def carry_out(
         screen.print(f"note: samples differ in the velocity at their start, by {NOISE} m/s and rad/s; see --noise")
     data = sweep(what, values, outputs or None, out, settings=own, **asdict(choice))
     _tell(data, out)
-    return Code.OK
+    return Code.OK if np.any(np.isin(data.status.values, (FINISHED, STOPPED))) else Code.STOPPED
+
+
+def _apart(over: Sequence[str]) -> dict[str, Any]:
+    """{key: its values}, each key given once."""
+    values: dict[str, Any] = {}
+    for text in over:
+        name, given = axis(text)
+        if name in values:
+            raise InputError(f"--over gives '{name}' twice; put all its values into one of them")
+        values[name] = given
+    return values
 
 
 def axis(text: str) -> tuple[str, Any]:

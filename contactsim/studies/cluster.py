@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ MOST = 1000  # runs of a batch
 AHEAD = 2  # batches for each thread that are under way
 SHARES = 4  # batches for each thread, at least, that what is left is cut into: the last ones end together
 PATIENCE = 60.0  # s, for a scheduler that is away to come back
+UNGUARDED = "workers import the script that sweeps: let it call sweep below if __name__ == '__main__': only"
 Job = tuple[int, dict[str, Any], np.random.SeedSequence]
 
 
@@ -32,19 +34,13 @@ def client_of(scheduler: str | None, workers: int | None) -> Iterator[Any]:
     """
     try:
         import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise InputError("sweeps need dask.distributed; install it with: pip install 'contactsim[cluster]'") from None
     if scheduler is None:
         with (
             dask.config.set({"distributed.worker.profile.enabled": False}),  # it takes some 6 % of long runs
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=":0",
-                silence_logs=logging.ERROR,
-            ) as cluster,
+            _processes(workers) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
             yield client
@@ -55,6 +51,32 @@ def client_of(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         raise InputError(f"there is no scheduler at {scheduler} ({error}); start one with: dask scheduler") from error
     with client:
         yield client
+
+
+def refuse_import() -> None:
+    """Raise InputError in a process that a sweep of this same script started, and that is importing the script."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise InputError(UNGUARDED)
+
+
+def _processes(workers: int | None) -> Any:
+    """A cluster of processes on this machine.
+
+    Raises:
+        InputError: none of them starts.
+    """
+    from distributed import LocalCluster
+
+    try:
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.ERROR,
+        )
+    except RuntimeError as error:
+        raise InputError(f"the workers of the sweep do not start ({str(error).rstrip('.')}); {UNGUARDED}") from error
 
 
 @dataclass

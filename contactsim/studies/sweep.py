@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional, several
 from ..common.terminal import counting
-from .cluster import Dispatcher, client_of
-from .plan import SAMPLERS, plan
+from ..errors import InputError
+from .cluster import Dispatcher, client_of, refuse_import
+from .plan import SAMPLERS, Plan, plan
 from .store import Store, opened
 from .work import NOISE, Result, work_of
 
@@ -80,7 +81,9 @@ def sweep(
         InputError: something given cannot be used, the store holds another sweep, or a package is missing.
         StorageError: the scheduler is gone.
     """
+    refuse_import()
     made = plan(over or {}, samples, sampler, seed)
+    _demand_apart(made, settings)
     shaken = noise if noise is not None else NOISE if needs_noise(scene_or_function, made.sampled, made.draws) else 0.0
     work = work_of(scene_or_function, settings, outputs, shaken)
     work.refuse(made.point(0), made.point(made.size - 1))
@@ -93,6 +96,13 @@ def sweep(
                 with kept(store, made.size, len(pending), progress, note) as keep:
                     Dispatcher(client, work, made, pending.tolist(), keep).run()
         return store.dataset()
+
+
+def _demand_apart(made: Plan, settings: Sequence[str]) -> None:
+    """Raise InputError where a key is swept over, and set for all runs as well."""
+    own = {setting.partition("=")[0].strip() for setting in settings}
+    if both := sorted(own & {*made.axes, *made.draws}):
+        raise InputError(f"'{both[0]}' is swept over, and set for all runs as well; leave out one of the two")
 
 
 def needs_noise(target: Any, sampled: bool, draws: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from ..hybrid.trajectory import Trajectory
 PENDING, FINISHED, STOPPED, FAILED, LOST = range(5)
 STATUSES = ("pending", "finished", "stopped", "failed", "lost")
 LONGEST = 500  # characters of a message that are kept
+DRAWN = ("rng", "seed")  # arguments by which a function is given the random numbers of its run
 NOISE = 0.01  # m/s, rad/s: of the velocity at the start, where nothing else differs between samples
 
 
@@ -211,7 +212,17 @@ class FunctionWork(Work):
         return _digest(fingerprint(self.function), repr(self.outputs))
 
     def refuse(self, first: Mapping[str, Any], last: Mapping[str, Any]) -> None:
-        """Which values it takes only the function knows."""
+        """Which values it takes only the function knows; its arguments are known."""
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # of some functions written in C
+            return
+        try:
+            signature.bind(**{name: None for name in DRAWN if name in signature.parameters} | dict(first))
+        except TypeError as error:
+            raise InputError(
+                f"the values are not those that the function takes, {signature} ({error}); name them as its arguments"
+            ) from None
 
     def compute(self, values: Mapping[str, Any], seed: np.random.SeedSequence) -> tuple[int, str, Mapping[str, Any]]:
         """Call it."""

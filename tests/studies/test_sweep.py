@@ -122,6 +122,64 @@ def test_a_key_that_no_run_can_read_is_refused_before_any_is_made(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("function", "over", "told"),
+    [
+        (swept.plane, {"x": [1.0], "z": [2.0]}, r"\(x: .*, y: .*\) .*\(missing a required argument: 'y'\)"),
+        (swept.picky, {"x": [1.0], "z": [2.0]}, "unexpected keyword argument 'z'"),
+        (swept.noisy, {"y": [1.0]}, "missing a required argument: 'x'"),
+    ],
+)
+def test_values_that_a_function_does_not_take_are_refused(
+    tmp_path: Path, function: Callable[..., object], over: dict[str, list[float]], told: str
+) -> None:
+    with pytest.raises(cs.InputError, match=told):
+        cs.sweep(function, over, out=tmp_path / "s.zarr")
+    assert not (tmp_path / "s.zarr").exists()
+
+
+def test_a_key_that_is_swept_over_and_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(cs.InputError, match="'gravity' is swept over, and set for all runs as well"):
+        cs.sweep("biped", {"gravity": [9.0, 10.0]}, out=tmp_path / "s.zarr", settings=["gravity=3"])
+
+
+UNGUARDED = """
+import contactsim as cs
+
+def twice(a):
+    return 2.0 * a
+
+print(cs.sweep(twice, {"a": [1.0, 2.0]}, workers=1))
+"""
+
+
+def test_a_script_that_its_own_workers_would_run_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert "InputError: the workers of the sweep do not start" in last
+    assert last.endswith("let it call sweep below if __name__ == '__main__': only")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["swept.py:picky", "--over", "x=2"], 3, "1 failed"),
+        (["swept.py:picky", "--over", "x=1,2"], 0, "1 finished, 1 failed"),
+        (["swept.py:picky", "--over", "x=1", "--over", "x=2"], 2, "--over gives 'x' twice"),
+    ],
+)
+def test_what_the_command_returns(tmp_path: Path, words: list[str], code: int, told: str) -> None:
+    command = [sys.executable, "-m", "contactsim", "sweep", *words, "--workers", "1", "--out", str(tmp_path / "s.zarr")]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code and told in done.stdout + done.stderr
+
+
 def test_works_are_known_again() -> None:
     def factor(k: float) -> Callable[[float], float]:
         return lambda x: k * x
