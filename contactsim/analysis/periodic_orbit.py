@@ -179,15 +179,17 @@ def slope(equations: Bordered, name: str) -> tuple[Array, float]:
     """dx0 (n,) and dT by a parameter, with the smallest change of x0.
 
     Raises:
-        NonDifferentiableError: the orbit folds there, and has neighbours on one side of the parameter only.
+        NonDifferentiableError: the orbit folds there, and has neighbours on one side of the parameter only; or its
+            symmetry or section does not move with the parameter, as it would have to.
     """
     matrix, by_parameter = equations.matrix[:, :-1], equations.matrix[:, -1]
     found = np.linalg.lstsq(matrix, -by_parameter, rcond=RANK)[0]
     missed = float(np.linalg.norm(matrix @ found + by_parameter))
     if missed > FOLDED * max(1.0, float(np.linalg.norm(by_parameter))):
         raise NonDifferentiableError(
-            f"the orbit has no derivative by '{name}': it folds there, and has neighbours on one side only; follow"
-            " it by cs.continue_orbit"
+            f"the orbit has no derivative by '{name}': either it folds there, and has neighbours on one side only,"
+            " which cs.continue_orbit follows, or its symmetry or section hangs on the parameter, and is to be a"
+            " function (state, system) that reads it"
         )
     return equations.directions @ found[:-1] + equations.moved, float(found[-1])
 

@@ -34,7 +34,6 @@ PLAIN = {  # what pydantic says of these, in words that do not come from Python
     "bool_type": f"{ADVICE}true or false",
     "string_type": f"{ADVICE}a text",
     "dict_type": f"{ADVICE}a table",
-    "too_long": "too many numbers",
 }
 KIND_OF_UNION = re.compile(r"constrained-|(tuple|list|literal)\[")  # how pydantic tells what a value might have been
 MOST_TOLD = 12  # mistakes that one sentence lists
@@ -82,7 +81,12 @@ def nested(schema: type[BaseModel], error: ValidationError) -> PydanticCustomErr
 
 
 def _told_once(items: Sequence[Any]) -> list[Any]:
-    """The mistakes without what other kinds of a union would want, where the value is of one of its kinds."""
+    """The mistakes without what other kinds of a union would want, where the value is of one of its kinds.
+
+    Of the numbers that a short list lacks the last one is told, which says how many there are to be.
+    """
+    lacking = {item["loc"] for item in items if item["type"] == "missing"}
+    items = [item for item in items if not (_numbered(item) and (*item["loc"][:-1], item["loc"][-1] + 1) in lacking)]
     places = [tuple(part for part in item["loc"] if not KIND_OF_UNION.match(str(part))) for item in items]
     told: dict[int, Any] = {}
     for k, (item, place) in enumerate(zip(items, places, strict=True)):
@@ -92,6 +96,11 @@ def _told_once(items: Sequence[Any]) -> list[Any]:
         if not (of_union and item["type"].endswith("_type") and (nearer or any(j in told for j in others))):
             told[k] = item
     return list(told.values())
+
+
+def _numbered(item: Any) -> bool:
+    """True for what is lacking in a list."""
+    return item["type"] == "missing" and isinstance(item["loc"][-1], int)
 
 
 def wanted(item: Any) -> str:
@@ -112,8 +121,11 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
     if kind == NESTED:
         return "; ".join(path + mistake for mistake in item["ctx"]["mistakes"])
     if kind == "missing":
-        several, _, index = path.rpartition(".")
-        return f"{several} has too few numbers" if index.isdigit() else f"{path} is missing; give it"
+        if not _numbered(item):
+            return f"{path} is missing; give it"
+        return f"{path.rpartition('.')[0]} has too few numbers; give {item['loc'][-1] + 1}"
+    if kind == "too_long":
+        return f"{path} has too many numbers; give {item['ctx']['max_length']}"
     message = PLAIN.get(kind, message)
     if kind in ("extra_forbidden", "model_type"):
         names = list(dict.fromkeys(name for inner in found for name in inner.model_fields))

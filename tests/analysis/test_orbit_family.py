@@ -111,6 +111,19 @@ def test_walk_moves_with_the_slope(walk: cs.PeriodicOrbit) -> None:
     np.testing.assert_allclose(walk.multiplier_derivative("terrain.angle")[1:4], by_slope, rtol=1e-4)
 
 
+def test_a_symmetry_that_stays_where_its_slope_moves_is_told() -> None:
+    scene = cs.load_scene("biped")
+    place = scene.simulate(0.1).final
+
+    def back(state: cs.State) -> cs.State:
+        way = state.q[0] - place.q[0]
+        return cs.State(state.q - way * np.array([1.0, -np.tan(0.0525), 0.0, 0.0]), state.v)
+
+    gait = cs.find_periodic_orbit(scene.system, place, 1.47, symmetry=back)
+    with pytest.raises(cs.NonDifferentiableError, match=r"symmetry or section hangs on .* \(state, system\)"):
+        gait.sensitivity("terrain.angle")
+
+
 def test_mistakes_are_told(walk: cs.PeriodicOrbit) -> None:
     with pytest.raises(cs.InputError, match="no parameter 'slope'"):
         walk.sensitivity("slope")
