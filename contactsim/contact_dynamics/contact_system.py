@@ -25,6 +25,7 @@ from ..multibody.controllers import controller_of
 from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
+from ..multibody.zero import AGREES
 from .rigid_flow import RigidFlow
 from .transitions import RigidContacts
 from .variants import Variants, as_law, as_vector
@@ -373,14 +374,25 @@ class ContactSystem(Facade):
         """The state in which a run starts.
 
         Raises:
-            InputError: it is not finite, not on its manifold, or leaves a loop open.
+            InputError: it is not finite, not on its manifold, or leaves a loop open; or a normal is not the gradient of
+                its gap there.
         """
         world = self.world
         if world.closed_loops is not None:
             world.closed_loops.begin(world.q(x), world.v(x))
         x = self.prepared(t, x)
         self.validate(x)
+        self._demand_gradients(t, world.q(x))
         return world.space.integrate(x, np.zeros(world.space.dim))  # normalises to rounding
+
+    def _demand_gradients(self, t: float, q: Array) -> None:
+        errors = self.world.mechanism.normal_errors(t, q)
+        if np.any(errors > AGREES):
+            name, error = self.world.mechanism.names[int(np.argmax(errors))], errors.max()
+            raise InputError(
+                f"the normal of contact '{name}' is off by {error:.3g} from the gradient of its gap at t = {t:.9g} s;"
+                " return d gap / d q"
+            )
 
     def prepared(self, t: float, x: Array) -> Array:
         """The state with its loops closed, and the controller's first sample, where that is to be taken.

@@ -14,6 +14,7 @@ from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.segments import Segment
 from ..hybrid.trajectory import Arc, Trajectory
+from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
 from .momentum_audit import broken, unexplained
 from .rigid_flow import RigidFlow
@@ -26,6 +27,7 @@ POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 CLOSURE = "opening of loops [m]"
 JUMPS = "impulses of jumps [relative]"
 LEAPS = "leaps of places [m]"
+NORMALS = "normals off the gradients of gaps [relative]"  # functions of a user
 MOMENTUM = "momentum balance [relative]"
 LIMITS = {  # of motions at up to 1 m/s or rad/s; places and speeds of faster ones are known in proportion
     "penetration [m]": 1e-9,
@@ -39,6 +41,7 @@ LIMITS = {  # of motions at up to 1 m/s or rad/s; places and speeds of faster on
     MOMENTUM: 1e-6,
     "energy balance [relative]": 1e-6,
     CLOSURE: 1e-9,
+    NORMALS: AGREES,
 }
 OF_FORCES = tuple(LIMITS)[1:5]
 OF_MOTION = ("penetration [m]", "slip of sticking contacts [m/s]")
@@ -61,6 +64,8 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
             work, moved = work + done, moved + size
     energy = {MOMENTUM: worst.momentum(), JUMPS: unexplained(trajectory), LEAPS: broken(trajectory)}
     energy |= {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
+    if (off := _normal_errors(world, trajectory)) > 0.0:
+        energy |= {NORMALS: off}
     if CLOSURE in worst.violations:
         energy = {CLOSURE: worst.violations[CLOSURE]} | energy
     if not isinstance(world.law, RigidLaw):
@@ -206,6 +211,16 @@ def _of_forces(world: World, flow: RigidFlow, mode: SystemMode, t: float, x: Arr
         if speed > MOVING * world.tolerances.slip_speed:
             see("sliding friction [relative]", float(np.linalg.norm(tangential + bound * slip / speed)))
     return forces, found
+
+
+def _normal_errors(world: World, trajectory: Trajectory) -> float:
+    """How far normals of contacts are off the gradients of their gaps in events of theirs, at most."""
+    mechanism, worst = world.mechanism, 0.0
+    for event in trajectory.events:
+        own = [name in event.contacts for name in mechanism.names]
+        errors = mechanism.normal_errors(event.time, world.q(event.x_pre))
+        worst = max(worst, float(errors[own].max(initial=0.0)))
+    return worst
 
 
 def _impact_residual(trajectory: Trajectory) -> float:

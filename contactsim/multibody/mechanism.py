@@ -420,6 +420,13 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     def validate(self, q: Array) -> None:
         """Raise InputError where `q` is not a configuration."""
 
+    def normal_errors(self, t: float, q: Array) -> Array:
+        """How far normals are off the gradients of their gaps (nc,), relative to one and to the size of these.
+
+        Zero where both are computed from one shape; functions of a user are held against each other.
+        """
+        return np.zeros(len(self.names))
+
 
 def _terms(mechanism: ContactMechanism, contacts: tuple[int, ...], t: float, q: Array, v: Array) -> Terms:
     return mechanism.terms(t, q, v, contacts)

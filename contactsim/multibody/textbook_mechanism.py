@@ -13,10 +13,10 @@ from ..common.arrays import Array
 from ..common.representation import counted
 from ..common.user_calls import UserCall, answer, margin, reads, real
 from ..errors import InputError
-from ..hybrid.differences import derivative
+from ..hybrid.differences import STEP, derivative
 from ..hybrid.manifold import Euclidean
 from .mechanism import MARGIN, ContactMechanism, Terms, check_static, static_of, unique_names
-from .zero import SYMMETRIC
+from .zero import AGREES, SYMMETRIC
 
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 
@@ -39,7 +39,7 @@ class Gap:
 
     Attributes:
         gap: (t, q) -> distance [m].
-        normal: (t, q) -> its gradient w_n (n,).
+        normal: (t, q) -> its gradient w_n (n,) by q; a run is refused whose normal is another one where it starts.
         tangent: (t, q) -> W_t (d_t, n), d_t = 1 or 2; None for a frictionless contact.
         friction, static_friction: kinetic and static coefficient; static defaults to kinetic.
         restitution: Newton's coefficient in [0, 1].
@@ -143,6 +143,23 @@ class Mechanism(ContactMechanism):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) by the given functions."""
         return np.array([self._gap(i, t, q) for i in range(len(self.contacts))])
+
+    def normal_errors(self, t: float, q: Array) -> Array:
+        """How far the given normals are off the gradients of the gaps (nc,), by differences.
+
+        Zero as well where a gap is not smooth: where longer differences say something else than shorter ones.
+        """
+        errors = np.zeros(len(self.contacts))
+        for i in range(len(self.contacts)):
+            short, long = (self._differenced(i, t, q, step) for step in (0.1 * STEP, STEP))
+            scale = AGREES * max(1.0, float(np.abs(long).max()))
+            if np.abs(short - long).max() <= scale:
+                errors[i] = AGREES * float(np.abs(self._rows(i, t, q)[0] - long).max()) / scale
+        return errors
+
+    def _differenced(self, i: int, t: float, q: Array, step: float) -> Array:
+        """The gradient (n,) of a gap."""
+        return np.array([derivative(lambda h, e=e: self._gap(i, t, q + h * e), step) for e in np.eye(self.nq)])  # type: ignore[misc]
 
     def _ask(self, whom: str, function: Callable[..., Any], at: tuple, shape: tuple[int, ...], t: float) -> Array:
         """Value of one of the given functions, checked; `at`, its arguments, ends with the state."""
