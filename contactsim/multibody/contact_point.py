@@ -113,7 +113,7 @@ class ContactRim(ContactPoint):
 
     A disc that lies flat on the ground touches it everywhere. Then fixed points of its rim hold it, contacts of their
     own that are told by their `angle`: n of them resist tipping as a regular polygon does, whose edges are nearer to
-    the centre than the rim by R (1 - cos(pi / n)).
+    the centre than the rim by R (1 - cos(pi / n)). What is not told here is as of ContactPoint.
 
     Attributes:
         offset: the centre of the rim in the frame [m].
@@ -156,6 +156,8 @@ class ContactRim(ContactPoint):
 @dataclass(frozen=True)
 class ContactEllipsoid(ContactPoint):
     """An ellipsoid of a robot that can touch the ground with its lowest point.
+
+    What is not told here is as of ContactPoint; with a `radius` the ellipsoid is that much thicker all around.
 
     Attributes:
         offset: its centre in the frame [m].

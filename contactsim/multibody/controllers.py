@@ -260,7 +260,13 @@ class FunctionController(Controller):
 
 
 class Sampled(Controller):
-    """Any function (t, q, v) -> tau held constant (zero-order hold) over each sampling period [s]."""
+    """Any function (t, q, v) -> tau held constant (zero-order hold) over each sampling period.
+
+    Args:
+        function: (t, q, v) -> tau (nv,) [N, N m].
+        period: of the samples, at its multiples and at the start of a run [s].
+        nv: number of velocities of the robot.
+    """
 
     @arguments(function=function("a function (t, q, v) -> tau (nv,)"), period=POSITIVE, nv=COUNT)
     def __init__(self, function: Callable[[float, Array, Array], Any], period: float, nv: int) -> None:

@@ -117,14 +117,38 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
 
 @arguments(path=PAGE, viewer=NAME)
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
-    """Write a run as one offline page; returns its path."""
+    """Write a run as one offline page; returns its path.
+
+    Args:
+        trajectory: the run; of a robot, or of a system that draws itself.
+        path: the file to write.
+        viewer: name of the viewer.
+        options: of the viewer. Of "meshcat": `fps`, frames a second (60); `speed`, seconds of the run in a second (1);
+            `sight`, a direction (x, y, z) from what is shown to the camera, and `zoom` (1); `show` and `hide`, names
+            of groups ("forces", "cones", "impulses", "traces") that are seen when the page opens, or not; `ghosts`,
+            {name: run} of other runs, in glass; `linearization`, that of the run, for the list of events; `spreads`,
+            what `Linearization.spread` returns; `curves`, what is plotted below, by default of the system.
+
+    Raises:
+        InputError: there is nothing to draw, the file cannot be written, or an option is out of range.
+        PluginError: there is no such viewer.
+    """
     shown = registry.load("viewers", viewer)()
     return shown.export_html(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
 @arguments(path=PICTURE, viewer=NAME)
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
-    """Write a picture of a run; returns its path."""
+    """Write a picture of a run; returns its path.
+
+    Args:
+        trajectory, path, viewer: as of `export_html`.
+        options: of the viewer. Of "meshcat": `t`, the time [s], by default the middle of the run; `width` (1280) and
+            `height` (800) in pixels; and those of `export_html`.
+
+    Raises:
+        InputError: no browser is found (Chromium or Chrome), `t` is outside the run, or a reason of `export_html`.
+    """
     shown = registry.load("viewers", viewer)()
     return shown.export_png(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
@@ -132,6 +156,11 @@ def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat"
 @arguments(path=WRITTEN, viewer=NAME)
 def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a film of a run; returns its path.
+
+    Args:
+        trajectory, path, viewer: as of `export_html`.
+        options: of the viewer. Of "meshcat": `fps`, frames a second (30); `width` (1280) and `height` (800) in pixels,
+            even; and those of `export_html`.
 
     Raises:
         InputError: the viewer makes no films, or a program that it needs is missing.

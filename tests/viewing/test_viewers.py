@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import pytest
+from contactsim_viz import viewer
 
 import contactsim as cs
 
@@ -17,3 +20,10 @@ def test_pictures_and_pages_end_in_what_they_are(tmp_path: Path, monkeypatch: py
     with pytest.raises(cs.InputError, match=r"run\.pdf'; give the path of a file that ends in \.html"):
         cs.export_html(traj, "run.pdf")
     assert cs.export_html(traj, "run.HTML").is_file()
+
+
+@pytest.mark.parametrize("name", ["export_html", "export_png", "export_mp4"])
+def test_options_of_the_viewer_are_told_where_they_are_given(name: str) -> None:
+    options = {*inspect.signature(getattr(viewer, name)).parameters} - {"traj", "path", "options"}
+    told = set(re.findall(r"`(\w+)`", inspect.getdoc(getattr(cs, name)) or ""))
+    assert options <= told
