@@ -56,7 +56,11 @@ def run(
     ] = False,
     ghost: Annotated[
         list[str] | None,
-        typer.Option("--ghost", metavar="KEY=VALUE", help="Overlay the run with this key changed, translucent."),
+        typer.Option(
+            "--ghost",
+            metavar="KEY=VALUE",
+            help="Overlay the run with this key changed, translucent, in --html, --png and --mp4.",
+        ),
     ] = None,
     view: Annotated[
         bool | None,
@@ -88,11 +92,13 @@ def run(
     given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
     options = {key: value for key, value in given.items() if value is not None}
     target = landing_of(target) if spread else target
+    kinds = [kind for kind, wanted in (("html", html or spread), ("png", png), ("mp4", mp4)) if wanted]
+    if ghost:
+        demand_overlaid(target, kinds)
     work = job_of(target, settings or [], options)
 
     from .job import RunOptions, carry_out, with_ghosts
 
-    kinds = [kind for kind, wanted in (("html", html or spread), ("png", png), ("mp4", mp4)) if wanted]
     if ghost:
         work = with_ghosts(work, {key: job_of(target, [*(settings or []), key], options) for key in ghost})
     return carry_out(work, out, RunOptions(kinds, plots, view, linearize, all_events, checkpoint, spread))
@@ -240,6 +246,16 @@ def landing_of(target: str) -> str:
     if found != target:
         terminal().print(f"the landing of {target} is that of {found}", markup=False, soft_wrap=True)
     return found
+
+
+def demand_overlaid(target: str, kinds: Sequence[str]) -> None:
+    """Raise InputError where nothing would show the runs that are to be overlaid."""
+    from ..io.load_scene import is_model
+
+    if is_model(target):
+        raise InputError(f"--ghost overlays runs of robots, and {target} is a model; leave it out")
+    if not kinds:
+        raise InputError("--ghost overlays what is drawn, and nothing is asked for; add --html, --png or --mp4")
 
 
 def job_of(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:

@@ -321,6 +321,8 @@ def test_an_interrupted_derivative_keeps_the_run(
         (["run", "hexapod", "--set", "contact.friction=nan"], ["contact.friction", "finite"]),
         (["run", "hexapod", "--set", "contact.paw.friction=1"], ["paw", "lf"]),
         (["run", "hexapod", "--set", "frction=1"], ["frction", "contact"]),
+        (["run", "hexapod", "--ghost", "gravity=9"], ["--ghost", "add --html, --png or --mp4"]),
+        (["run", "slip", "--ghost", "k=800", "--html"], ["--ghost", "slip is a model"]),
         (["run", "hexapod", "--set", "run.tim=1"], ["run.tim: unknown key", "perhaps time"]),
         (["run", "hexapod", "--set", "contact.frict=1"], ["contact.frict: give a table", "or write friction"]),
         (["run", "hexapod", "--law", "lugre", "--set", "law.stifness=1"], ["law.stifness', perhaps law.stiffness"]),

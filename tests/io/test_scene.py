@@ -270,6 +270,10 @@ def test_mistakes_are_told_in_words_of_a_scene(text: str, words: str) -> None:
     assert words in message
 
 
+def test_what_may_be_a_number_or_a_table_is_told_once() -> None:
+    assert refused(f'{HEXAPOD}controller = {{kp = "stiff"}}') == "scene: controller.kp is 'stiff'; give a number"
+
+
 def test_of_many_mistakes_a_dozen_is_told() -> None:
     message = refused(f"{HEXAPOD}gravity = {['x'] * 3}\nstart = {{q = {['x'] * 20}}}")
     assert message.count("give a number") == 12
