@@ -56,11 +56,7 @@ def run(
     ] = False,
     ghost: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ghost",
-            metavar="KEY=VALUE",
-            help="Overlay the run with this key changed, translucent, in --html, --png and --mp4.",
-        ),
+        typer.Option("--ghost", metavar="KEY=VALUE", help="Overlay, where it is drawn, the run with this key changed."),
     ] = None,
     view: Annotated[
         bool | None,
@@ -93,8 +89,7 @@ def run(
     options = {key: value for key, value in given.items() if value is not None}
     target = landing_of(target) if spread else target
     kinds = [kind for kind, wanted in (("html", html or spread), ("png", png), ("mp4", mp4)) if wanted]
-    if ghost:
-        demand_overlaid(target, kinds)
+    demand_overlaid(target, kinds, ghost)
     work = job_of(target, settings or [], options)
 
     from .job import RunOptions, carry_out, with_ghosts
@@ -248,10 +243,12 @@ def landing_of(target: str) -> str:
     return found
 
 
-def demand_overlaid(target: str, kinds: Sequence[str]) -> None:
+def demand_overlaid(target: str, kinds: Sequence[str], ghosts: Sequence[str] | None) -> None:
     """Raise InputError where nothing would show the runs that are to be overlaid."""
     from ..io.load_scene import is_model
 
+    if not ghosts:
+        return
     if is_model(target):
         raise InputError(f"--ghost overlays runs of robots, and {target} is a model; leave it out")
     if not kinds:

@@ -81,9 +81,7 @@ def sweep(
         InputError: something given cannot be used, the store holds another sweep, or a package is missing.
         StorageError: the scheduler is gone.
     """
-    refuse_import()
-    made = plan(over or {}, samples, sampler, seed)
-    _demand_apart(made, settings)
+    made = _planned(over or {}, samples, sampler, seed, settings)
     shaken = noise if noise is not None else NOISE if needs_noise(scene_or_function, made.sampled, made.draws) else 0.0
     work = work_of(scene_or_function, settings, outputs, shaken)
     work.refuse(made.point(0), made.point(made.size - 1))
@@ -98,11 +96,18 @@ def sweep(
         return store.dataset()
 
 
-def _demand_apart(made: Plan, settings: Sequence[str]) -> None:
-    """Raise InputError where a key is swept over, and set for all runs as well."""
+def _planned(over: Mapping[str, Any], samples: int | None, sampler: str, seed: int, settings: Sequence[str]) -> Plan:
+    """The plan of a sweep.
+
+    Raises:
+        InputError: a key is swept over, and set for all runs as well; or a worker asks for it.
+    """
+    refuse_import()
+    made = plan(over, samples, sampler, seed)
     own = {setting.partition("=")[0].strip() for setting in settings}
     if both := sorted(own & {*made.axes, *made.draws}):
         raise InputError(f"'{both[0]}' is swept over, and set for all runs as well; leave out one of the two")
+    return made
 
 
 def needs_noise(target: Any, sampled: bool, draws: Mapping[str, Any]) -> bool:
