@@ -7,11 +7,13 @@ is at (x + px cos + pz sin, z - px sin + pz cos), so positive theta lowers the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
 import contactsim as cs
+from contactsim.contact.problem import ContactProblem
 
 G = 9.81
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
@@ -242,6 +244,15 @@ def first_time(traj: cs.Trajectory, contact: str, mode: cs.Mode) -> float:
         if contact in event.transitions and event.transitions[contact][1] is mode:
             return event.time
     raise AssertionError(f"{contact} never reaches {mode}; transitions: {[e.transitions for e in traj.events]}")
+
+
+def heap_impact() -> ContactProblem:
+    """An impact within a heap of balls whose impulses span seven powers of ten, with its restitution."""
+    with np.load(Path(__file__).parent / "data" / "heap_impact.npz") as data:
+        delassus, free, friction, restitution = (data[k] for k in ("delassus", "free", "friction", "restitution"))
+    count = len(friction)
+    rebound = tuple((-restitution * np.minimum(free[::3], 0.0)).tolist())
+    return ContactProblem(delassus, free, (3,) * count, friction, friction, (None,) * count, rebound=rebound)
 
 
 def leaning_cards(friction: float) -> tuple[cs.ContactSystem, cs.State]:

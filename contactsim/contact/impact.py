@@ -135,8 +135,11 @@ def _with_remedy(problem: ContactProblem, restitution: Array, error: NoAdmissibl
 
     Friction that holds a contact on the ground leaves it no way to rebound by a share of its velocity.
     """
+    from .solvers.enumerate import Enumerate
+
     names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
-    at = f"no impulses of {names} satisfy Newton's law of impact with the restitution {restitution.max():.4g}"
+    tried = "" if Enumerate().proves(problem) else " that the search comes to"
+    at = f"no impulses of {names}{tried} satisfy Newton's law of impact with the restitution {restitution.max():.4g}"
     try:
         compressed = compression(problem)
     except NoAdmissibleModeError:

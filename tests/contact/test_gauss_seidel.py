@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances as tol
+from builders import heap_impact
 from contact_oracle import law_violation
 
 from contactsim.contact.modes import Mode
@@ -38,6 +39,15 @@ def test_sweeps_converge_to_the_forces_that_are_found(seed: str) -> None:
     problem = impact(seed)
     expected = solve(problem).forces
     np.testing.assert_allclose(swept(problem, 5000), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_impulses_of_very_different_size_are_told_from_none() -> None:
+    """A ball strikes a heap of balls: of the 43 contacts some carry 1e-8 of the largest impulse, and do not open."""
+    problem = heap_impact()
+    solution = solve(problem)
+    assert law_violation(problem.shifted, solution.forces) < tol.PROBLEM_LAW
+    forces = solution.forces[list(problem.starts)]
+    assert ((forces > 0.0) & (forces < 1e-7 * forces.max())).any()
 
 
 def test_a_single_contact_is_solved_at_once() -> None:

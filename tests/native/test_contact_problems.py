@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import heap_impact
 
 from contactsim.contact.compiled import PlainProblem, Unknown
 from contactsim.contact.even_sharing import motion_is_a_choice, shared_evenly
@@ -275,6 +276,15 @@ def test_friction_is_shared_so_that_all_corners_are_as_far_from_slipping(compile
     margins = mu * found.forces[::3] - np.linalg.norm(found.forces.reshape(4, 3)[:, 1:], axis=1)
     assert np.abs(margins - margin).max() < SWEPT
     assert np.abs(found.motion).max() < SWEPT
+
+
+def test_impulses_of_very_different_size_are_found_without_python() -> None:
+    problem = heap_impact().shifted
+    solver = contacts.NativeSolver()
+    modes, forces, *_ = solver.chosen(plain(problem), (Mode.STICK,) * problem.count, None, False)
+    expected = solve(problem)
+    assert modes == expected.modes
+    assert np.abs(forces - expected.forces).max() < SAME * np.abs(expected.forces).max()
 
 
 def test_what_it_does_not_know_is_solved_in_python() -> None:

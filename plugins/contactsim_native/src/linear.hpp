@@ -189,6 +189,21 @@ inline double take(std::vector<double>& a, const std::vector<double>& unit) {
     return along;
 }
 
+// The largest |a_k| of n numbers.
+inline double largest_of(const double* a, int n) {
+    constexpr int WIDTH = 8;
+    double lanes[WIDTH] = {};
+    const int whole = n - n % WIDTH;
+    for (int k = 0; k < whole; k += WIDTH) {
+        for (int j = 0; j < WIDTH; ++j) {
+            const double size = std::abs(a[k + j]);
+            lanes[j] = size > lanes[j] ? size : lanes[j];
+        }
+    }
+    for (int k = whole; k < n; ++k) lanes[k - whole] = std::max(lanes[k - whole], std::abs(a[k]));
+    return *std::max_element(lanes, lanes + WIDTH);
+}
+
 // Makes vectors orthonormal, each one twice against those before it.
 inline void orthonormalise(std::vector<std::vector<double>>& vectors) {
     for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -275,14 +290,18 @@ class Elimination {
 
     double at(int i, int j) const { return lu_[i * n_ + j]; }
 
+    // Where the largest number of what is left stands, the first of several.
     std::size_t largest_left() const {
-        std::size_t found = r_ * n_ + r_;
+        int row = r_;
+        double largest = 0.0;
         for (int i = r_; i < m_; ++i) {
-            for (int j = r_; j < n_; ++j) {
-                if (std::abs(at(i, j)) > std::abs(lu_[found])) found = i * n_ + j;
-            }
+            const double own = largest_of(&lu_[i * n_ + r_], n_ - r_);
+            if (own > largest) largest = own, row = i;
         }
-        return found;
+        for (int j = r_; j < n_; ++j) {
+            if (std::abs(at(row, j)) == largest) return row * n_ + j;
+        }
+        return r_ * n_ + r_;
     }
 
     // Moves the number in row i and column j to where the next pivot stands.

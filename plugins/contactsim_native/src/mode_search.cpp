@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "linear.hpp"
+
 namespace native {
 
 namespace {
@@ -30,6 +32,33 @@ Chosen modes_of(const ContactProblem& problem, const PivotRules& rules, const st
         found.modes.push_back(mode), found.directed.push_back(directed);
         found.directions.push_back({0.0, 0.0});
         for (int d = 0; d < problem.width[i] && directed; ++d) found.directions[i][d] = -own[1 + d] / size;
+    }
+    return found;
+}
+
+// Modes by which of two is farther from zero, each relative to the largest of its kind: the normal force and the normal
+// motion, then the margin of the cone and the motion along the ground, one of which vanishes in a solution.
+Chosen modes_by_contrast(const ContactProblem& problem, const PivotRules& rules, const std::vector<double>& forces) {
+    Chosen found;
+    std::vector<double> w;
+    problem.motion(forces, w);
+    const double speed = problem.speed(rules.nothing);
+    double largest = rules.nothing;
+    for (const double force : forces) largest = std::max(largest, std::abs(force));
+    for (int i = 0; i < problem.count; ++i) {
+        const int n = problem.first[i];
+        const double moved = along_ground(problem, i, w);
+        const double inside = problem.kinetic[i] * forces[n] - along_ground(problem, i, forces);
+        Touch mode = problem.slides[i] ? Touch::slip : Touch::stick;
+        if (forces[n] / largest < w[n] / speed) {
+            mode = Touch::open;
+        } else if (mode == Touch::stick && problem.width[i] && !(inside / largest > moved / speed)) {
+            mode = Touch::slip;
+        }
+        const bool directed = mode == Touch::slip && moved > 0.0;
+        found.modes.push_back(mode), found.directed.push_back(directed);
+        found.directions.push_back({0.0, 0.0});
+        for (int d = 0; d < problem.width[i] && directed; ++d) found.directions[i][d] = w[n + 1 + d] / moved;
     }
     return found;
 }
@@ -79,6 +108,13 @@ std::vector<std::vector<int>> idle_groups(const ContactProblem& problem, const P
     return groups;
 }
 
+// Whether all rows of the contacts can be moved apart from each other: then forces are the only ones in any modes.
+bool is_regular(const ContactProblem& problem, const PivotRules& rules) {
+    Factors factors;
+    const std::vector<double> matrix(problem.delassus, problem.delassus + problem.rows * problem.rows);
+    return factors.factorise(matrix, problem.rows, rules.regular);
+}
+
 // The solution with contacts put back to stick that may: between the two coefficients of friction both modes are
 // admissible at rest, and the search may have passed through slip where the guess was to stick.
 Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::vector<Touch>& guess, Chosen& chosen) {
@@ -87,7 +123,9 @@ Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::
         if (chosen.modes[i] == Touch::slip && !problem.slides[i]) slipping.push_back(i);
     }
     Chosen stuck;
-    for (const std::vector<int>& group : idle_groups(problem, rules, chosen)) {
+    std::vector<std::vector<int>> groups = idle_groups(problem, rules, chosen);
+    if (!groups.empty() && is_regular(problem, rules)) groups.clear();  // what sticks would be the only solution
+    for (const std::vector<int>& group : groups) {
         const Verdict verdict = sticking(problem, rules, chosen, group, stuck);
         if (verdict == Verdict::unknown) return Pivoted::unknown;
         if (verdict == Verdict::admissible && !stuck.unique && has_margin(problem, rules, stuck)) chosen = stuck;
@@ -110,8 +148,11 @@ Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& c
     for (const int sweeps : rules.sweeps) {
         if (found != Pivoted::none || !problem.given.empty()) break;
         if (!sweep(problem, rules, sweeps, forces)) return Pivoted::unknown;
-        chosen = modes_of(problem, rules, forces);
-        found = pivot(problem, rules, chosen);
+        for (const auto& modes : {modes_of, modes_by_contrast}) {
+            if (found != Pivoted::none) break;
+            chosen = modes(problem, rules, forces);
+            found = pivot(problem, rules, chosen);
+        }
     }
     if (found != Pivoted::solved) return Pivoted::unknown;
     return held(problem, rules, guess, chosen);
