@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -28,6 +28,7 @@ from .rigid_guards import OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of,
 from .zero import (
     APPROACH,
     AT_JAM,
+    AWAY,
     BEGUN,
     CLOSE_TO_STOP,
     CLOSER,
@@ -459,20 +460,29 @@ class RigidFlow(ContactFlow):
 
     def towards_singular(self, t: float, x: Array) -> float:
         """No slip in space is followed past its stop, where its direction has none, and the field breaks."""
-        if not self._free:
-            return math.inf
         longest = math.inf
-        rates, change = self._contact_motion(t, x)
-        for i in self._free:
+        for i, speed, growth in self._free_slips(t, x):
             slow = self.arc.mode.contacts[i].slow(self.arc.world.tolerances.slip_speed)
-            z, along = rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
-            speed = float(np.linalg.norm(z))
-            slowing = -float(z @ along) / speed if speed else 0.0
-            if slowing > 0.0 and speed > slow:
+            if growth < 0.0 and speed > slow:
                 ahead = speed - slow
                 ahead = ahead + 0.5 * slow if ahead <= CLOSE_TO_STOP * slow else APPROACH * ahead
-                longest = min(longest, ahead / slowing)
+                longest = min(longest, -ahead / growth)
         return longest
+
+    def longest_step(self, t: float, x: Array) -> float:
+        """As the motion of the robot allows; and no slip in space grows to more than a few times its speed."""
+        growing = (AWAY * speed / growth for _, speed, growth in self._free_slips(t, x) if growth > 0.0)
+        return min([super().longest_step(t, x), *growing])
+
+    def _free_slips(self, t: float, x: Array) -> Iterator[tuple[int, float, float]]:
+        """(contact, speed [m/s], d speed / dt [m/s^2]) of those that slip in a direction of their own."""
+        if not self._free:
+            return
+        rates, change = self._contact_motion(t, x)
+        for i in self._free:
+            z, along = rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
+            speed = float(np.linalg.norm(z))
+            yield i, speed, float(z @ along) / speed if speed else 0.0
 
     def _expansion_is_off(self, t: float, x: Array) -> bool:
         """Whether the expansion misses the motion at (t, x), where a step begins."""

@@ -39,6 +39,9 @@ STRAIGHT = 1e-14
 # the one at which the direction is held from then on, it may go half way from there to the stop.
 APPROACH = 0.9
 CLOSE_TO_STOP = 2.0
+# A step away from where a slip in space began slowly ends where its speed has grown by so many times itself: friction
+# turns it at a rate that falls with its speed, and a longer step does not see that it does.
+AWAY = 3.0
 # What begins to slip takes the direction of its slip, not of its acceleration, where that falls below this share of
 # what friction causes; behind its zero there is no such direction, or a far one.
 TURNING, OF_TURNING = 1e-3, 0.01

@@ -156,6 +156,7 @@ def thresholds() -> _native.Thresholds:
         "shallow": hybrid_zero.SHALLOW,
         "approach": contacts_zero.APPROACH,
         "close_to_stop": contacts_zero.CLOSE_TO_STOP,
+        "away": contacts_zero.AWAY,
         "leave": contacts_zero.LEAVE,
         "no_speed": contacts_zero.NO_SPEED,
         "fastest": contacts_zero.FASTEST,

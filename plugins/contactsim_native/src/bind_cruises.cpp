@@ -120,6 +120,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("shallow", &Thresholds::shallow)
         .def_rw("approach", &Thresholds::approach)
         .def_rw("close_to_stop", &Thresholds::close_to_stop)
+        .def_rw("away", &Thresholds::away)
         .def_rw("fastest", &Thresholds::fastest)
         .def_rw("jolt", &Thresholds::jolt)
         .def_rw("leave", &Thresholds::leave)

@@ -41,7 +41,7 @@ bool Voyage::step() {
     double approach = INFINITE;
     const bool in_haste = course_.in_haste;
     if ((free_ || begins_) && !turn_references(approach)) return false;
-    const double longest = std::min({course_.max_step, without_turning(), approach});
+    const double longest = std::min({course_.max_step, without_turning(), without_growing(), approach});
     if (course_.stiff) return step_stiffly(approach, longest);
     const double until_next = led_to_next(longest);
     if (course_.fresh) begin_chart();
@@ -113,7 +113,7 @@ bool Voyage::turn_references(double& approach) {
     knows_start_ = !begins_;  // of slips that begin the references turn with it
     along_rows(robot_, arc_.mode, room_.scratch, room_.acceleration.data(), room_.change.data());
     if (room_.expansion && !still_holds()) room_.expansion = nullptr;
-    slowest_ = INFINITE;
+    slowest_ = INFINITE, growing_ = 0.0;
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (arc_.mode.closed[i].state == State::slip_begins) {
             std::copy_n(room_.scratch.slip[i].data(), 2, course_.directions + 2 * i);
@@ -123,6 +123,7 @@ bool Voyage::turn_references(double& approach) {
         const double* along = &room_.change[arc_.mode.first[i]];
         const double speed = std::sqrt(z[1] * z[1] + z[2] * z[2]), slow = arc_.slip_speed;
         const double slowing = speed > 0.0 ? -(z[1] * along[1] + z[2] * along[2]) / speed : 0.0;
+        if (speed > 0.0) growing_ = std::max(growing_, -slowing / speed);
         if (speed < slowest_) {
             slowest_ = speed;
             const double square = std::max(z[1] * z[1] + z[2] * z[2], rules_.no_speed * rules_.no_speed);
@@ -143,6 +144,10 @@ double Voyage::without_turning() const {
     double spin = 0.0;
     for (const int k : arc_.turning) spin = std::max(spin, std::abs(step_.start[robot_.nq + k]));
     return spin > 0.0 ? rules_.turn / spin : INFINITE;
+}
+
+double Voyage::without_growing() const {
+    return growing_ > 0.0 ? rules_.away / growing_ : INFINITE;
 }
 
 double Voyage::led_to_next(double longest) {

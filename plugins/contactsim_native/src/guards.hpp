@@ -71,7 +71,7 @@ struct Thresholds {
     double look, stray, noise;                                    // of what acts by the time
     int most_looks;                                               // at that
     double room;                                                  // of gaps that are no guards, in ways of a step
-    double approach, close_to_stop, leave, no_speed;              // of slips
+    double approach, close_to_stop, away, leave, no_speed;        // of slips
     double slope, shortest_slope, soon, far;                      // of the times of events
     double landed, guess, lowest;                                 // of these
     int corrections;                                              // of these

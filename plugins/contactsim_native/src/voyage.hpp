@@ -95,6 +95,7 @@ class Voyage {
     bool landed_ = false;   // whether the step is one of its own to where a guard fires, not a part of the one before
     double allowed_ = 0.0;  // length of a step that its error would have allowed [s]
     double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
+    double growing_ = 0.0;  // the largest of any slip
 
     // The motion in the chart at work, as the stiff method asks for it.
     class Chart : public Field {
@@ -149,6 +150,9 @@ class Voyage {
 
     // Time in which no joint turns by more than about a radian.
     double without_turning() const;
+
+    // Time in which no slip grows to more than a few times its speed.
+    double without_growing() const;
 
     // Length of a step that ends a little behind the next guard, where that is expected soon; else infinity.
     double led_to_next(double longest);
