@@ -35,7 +35,10 @@ from .features import Circle, Feature
 
 ROUNDS = 60  # of Newton's method; some six do
 HALVINGS = 40
-BESIDE = 1e-3  # rad: turn from the axis of a disc after which the search begins anew
+BESIDE = 1e-3  # rad: largest turn from the axis of a disc at which the search begins anew
+NEAR_AXIS = 0.1  # sine to the axis of a disc below which steps past it are looked at
+SETTLED = 1e-12  # rad: a turn that is rounding however near the axis of a disc, where turns count by the sine to that
+KINK = 1e-13  # rad: from the axis of a disc, where g is largest on it
 SAMPLES = 24  # normals around straight lines
 AROUND = 2.0 * np.pi * np.arange(SAMPLES) / SAMPLES
 TURNED = 1e-13  # rad: a step that is rounding
@@ -113,6 +116,13 @@ def _climb(
         values = np.maximum(np.abs(values), np.finfo(float).eps * (np.abs(values).max() + radii))
         step = tangents @ (vectors @ ((vectors.T @ slope) / values))
         size = float(np.linalg.norm(step))
+        if len(across.T) == 3 and (jump := _past_axis(a, b, poses, n, size)) is not None:
+            there = _sides(a, b, poses, jump.n)
+            if float(jump.n @ (there[0].p - there[1].p)) > g + EXACT * _rounding(sides):
+                n, sides = jump.n, there
+                if jump.flat:
+                    return n, sides
+                continue
         step, gained = step / max(size, 1.0), False
         for _ in range(HALVINGS):
             trial = _unit(n + step)
@@ -125,24 +135,67 @@ def _climb(
         if not gained:
             return n, sides
         n, sides = trial, there
-        if size < ROUGH:  # the next turn would be rounding
+        if size < max(ROUGH * _least_sine(a, b, poses, n), SETTLED):  # the next turn would be rounding
             return n, sides
     return n, sides
 
 
-def _off_axis(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, sides: tuple[Side, Side]) -> Array | None:
-    """Where n is along the axis of a disc that the other feature is beside: a normal off that kink of g, up its slope.
+def _least_sine(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array) -> float:
+    """Sine of the smallest angle between n and the axis of a disc; 1: there is none."""
+    axes = [pose.R @ f.axis for f, pose in zip((a, b), poses, strict=True) if isinstance(f, Circle)]
+    return min((float(np.linalg.norm(np.cross(axis, n))) for axis in axes), default=1.0)
 
-    There g rises towards the point of the rim that is nearest to the other feature, as fast as that is beside the disc.
+
+class _Jump(NamedTuple):
+    """A normal by the axis of a disc; `flat`: g is largest on the axis, along which that normal is."""
+
+    n: Array
+    flat: bool
+
+
+def _past_axis(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, size: float) -> _Jump | None:
+    """Where a step of some size [rad] from n leads past the axis of a disc: the best normal by that.
+
+    Steps would be halved again and again there: g rises beside the kink in a narrow sector alone.
     """
-    for feature, pose, other, sense in ((a, poses[0], sides[1], -1.0), (b, poses[1], sides[0], 1.0)):
+    for number, (feature, pose) in enumerate(zip((a, b), poses, strict=True)):
         if isinstance(feature, Circle):
-            axis, way = pose.R @ feature.axis, other.p - pose.o - pose.R @ feature.centre
-            way = way - axis * (axis @ way)
-            size = float(np.linalg.norm(way))
-            if np.linalg.norm(np.cross(axis, n)) < FLAT and size > feature.radius:
-                return _unit(n + sense * BESIDE / size * way)
+            axis = pose.R @ feature.axis
+            axis = axis if axis @ n > 0.0 else -axis
+            sine = float(np.linalg.norm(np.cross(axis, n)))
+            if 0.0 < sine < min(NEAR_AXIS, size):
+                beside = _beside(feature, pose, _sides(a, b, poses, axis)[1 - number], axis, 1.0 - 2.0 * (1 - number))
+                if beside is None:
+                    return _Jump(_unit(axis + KINK / sine * (n - axis * (axis @ n))), True)
+                return _Jump(beside, False)
     return None
+
+
+def _off_axis(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, sides: tuple[Side, Side]) -> Array | None:
+    """Where n is along the axis of a disc that the other feature is beside: a normal off that kink of g, uphill."""
+    for feature, pose, other, sense in ((a, poses[0], sides[1], -1.0), (b, poses[1], sides[0], 1.0)):
+        flat = isinstance(feature, Circle) and np.linalg.norm(np.cross(pose.R @ feature.axis, n)) < FLAT
+        if isinstance(feature, Circle) and flat and (beside := _beside(feature, pose, other, n, sense)) is not None:
+            return beside
+    return None
+
+
+def _beside(disc: Circle, pose: Pose, other: Side, n: Array, sense: float) -> Array | None:
+    """From n along the axis of a disc: the normal near it of the largest g, if the other feature is beside the disc.
+
+    With the part w across the axis of the way from the centre to the other feature, turns by a small angle t towards w
+    (away from it, where the disc is that of A) change g by (|w| - R) t - K t^2 / 2, K the other feature's bend and the
+    distance: it is largest at t = (|w| - R) / K, and no other direction is as good. Where |w| <= R, n itself is best.
+    """
+    axis, way = pose.R @ disc.axis, other.p - pose.o - pose.R @ disc.centre
+    height, way = float(axis @ way), way - axis * (axis @ way)
+    size = float(np.linalg.norm(way))
+    if not size > disc.radius:
+        return None
+    way = sense / size * way
+    bend = float(way @ other.S @ way) + abs(height)
+    turn = (size - disc.radius) / bend if bend > 0.0 else BESIDE  # of a disc with the same axis the bend is no number
+    return _unit(n + min(turn, BESIDE) * way)
 
 
 def _slid(n: Array, sides: tuple[Side, Side], radii: float, count: int) -> Array:

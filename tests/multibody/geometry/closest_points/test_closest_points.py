@@ -13,6 +13,7 @@ from tolerances import CLOSEST_MINIMUM, CLOSEST_POINT, CLOSEST_RATE, CLOSEST_SEC
 
 from contactsim.errors import SingularError
 from contactsim.hybrid.differences import derivative
+from contactsim.multibody.geometry.closest_points import search
 from contactsim.multibody.geometry.closest_points.equations import Pose, drift, settled
 from contactsim.multibody.geometry.closest_points.features import Circle, Ellipsoid, Line, Plane, Point
 from contactsim.multibody.geometry.closest_points.search import closest
@@ -202,3 +203,25 @@ def test_singular_configurations_are_told():
     touching = closest(tall, Line(np.zeros(3), x, 0.7), (beside, level), np.array([0, 1.0, 0]))
     assert touching.nearest.gap == pytest.approx(0.0, abs=CLOSEST_POINT)
     assert touching.regularity == pytest.approx(1.0, abs=CLOSEST_POINT)  # an end of a cylinder on a parallel one
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["A", "B"])
+@pytest.mark.parametrize("sine", [1e-2, 6e-4, 1e-5, 1e-7])
+def test_the_search_takes_few_rounds_where_the_normal_nears_the_axis_of_a_disc(sine, number, monkeypatch):
+    # Two rims laid so that they touch with a known normal: g has a kink on the axis, into which steps used to run.
+    turns = Rotation.from_euler("xy", [[0.3, 0.2], [1.0, -0.4]]).as_matrix()
+    rims = [Circle(np.array([0.0, 0.0, -0.05]), np.array([0.0, 0.0, 1.0]), 0.05) for _ in range(2)]
+    axis, beside = turns[number] @ [0.0, 0.0, 1.0], turns[number] @ [np.cos(0.7), np.sin(0.7), 0.0]
+    n = np.sqrt(1.0 - sine**2) * axis + sine * beside
+    cores = rims[0].core(-n @ turns[0]), rims[1].core(n @ turns[1])
+    poses = Pose(turns[0], 1e-9 * n + turns[1] @ cores[1] - turns[0] @ cores[0]), Pose(turns[1], np.zeros(3))
+    asked, sides = [], search._sides
+    monkeypatch.setattr(search, "_sides", lambda *args: (asked.append(1), sides(*args))[1])
+    for angle in (0.0, 1.5, 3.0, 4.5):
+        asked.clear()
+        start = n + 0.03 * (np.cos(angle) * beside + np.sin(angle) * np.cross(axis, beside))
+        nearest = closest(*rims, poses, start).nearest
+        assert len(asked) < 40, angle
+        assert nearest.gap == pytest.approx(1e-9, abs=1e-15)
+        # As well as the places tell it: to their rounding over the radii, and where Newton's method ends.
+        np.testing.assert_allclose(nearest.normal, n, rtol=0.0, atol=1e-9)
