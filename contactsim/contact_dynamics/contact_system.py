@@ -23,6 +23,7 @@ from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.configuration_space import StateSpace
 from ..multibody.controllers import controller_of
 from ..multibody.loops import checked
+from ..multibody.mechanism import GivenNormals
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
 from ..multibody.zero import AGREES
@@ -386,9 +387,9 @@ class ContactSystem(Facade):
         return world.space.integrate(x, np.zeros(world.space.dim))  # normalises to rounding
 
     def _demand_gradients(self, t: float, q: Array) -> None:
-        errors = self.world.mechanism.normal_errors(t, q)
-        if np.any(errors > AGREES):
-            name, error = self.world.mechanism.names[int(np.argmax(errors))], errors.max()
+        mechanism = self.world.mechanism
+        if isinstance(mechanism, GivenNormals) and np.any((errors := mechanism.normal_errors(t, q)) > AGREES):
+            name, error = mechanism.names[int(np.argmax(errors))], errors.max()
             raise InputError(
                 f"the normal of contact '{name}' is off by {error:.3g} from the gradient of its gap at t = {t:.9g} s;"
                 " return d gap / d q"

@@ -14,6 +14,7 @@ from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.segments import Segment
 from ..hybrid.trajectory import Arc, Trajectory
+from ..multibody.mechanism import GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
 from .momentum_audit import broken, unexplained
@@ -216,6 +217,8 @@ def _of_forces(world: World, flow: RigidFlow, mode: SystemMode, t: float, x: Arr
 def _normal_errors(world: World, trajectory: Trajectory) -> float:
     """How far normals of contacts are off the gradients of their gaps in events of theirs, at most."""
     mechanism, worst = world.mechanism, 0.0
+    if not isinstance(mechanism, GivenNormals):
+        return worst
     for event in trajectory.events:
         own = [name in event.contacts for name in mechanism.names]
         errors = mechanism.normal_errors(event.time, world.q(event.x_pre))

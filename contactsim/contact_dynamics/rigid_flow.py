@@ -82,6 +82,12 @@ def _slowing(flow: RigidFlow, t: float, x: Array) -> float:
     return float(z @ change[slowest]) / max(float(z @ z), NO_SPEED**2)
 
 
+def _longest_step(flow: RigidFlow, t: float, x: Array) -> float:
+    """As the motion of the robot allows; and no slip in space grows to more than a few times its speed."""
+    growing = (AWAY * speed / growth for _, speed, growth in flow._free_slips(t, x) if growth > 0.0)
+    return min([ContactFlow.longest_step(flow, t, x), *growing])
+
+
 def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float | None:
     """That of a margin of forces, as what is applied changes with the time; None of others, to be differenced."""
     kind, i = cast("tuple[str, int]", name)
@@ -152,6 +158,7 @@ class RigidFlow(ContactFlow):
     # --- the contract of a flow -------------------------------------------------------------------------------
 
     nearing, slowing, guard_by_time, first_rate = _nearing, _slowing, _guard_by_time, _first_rate
+    longest_step = _longest_step
     beside = _beside
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
@@ -468,11 +475,6 @@ class RigidFlow(ContactFlow):
                 ahead = ahead + 0.5 * slow if ahead <= CLOSE_TO_STOP * slow else APPROACH * ahead
                 longest = min(longest, -ahead / growth)
         return longest
-
-    def longest_step(self, t: float, x: Array) -> float:
-        """As the motion of the robot allows; and no slip in space grows to more than a few times its speed."""
-        growing = (AWAY * speed / growth for _, speed, growth in self._free_slips(t, x) if growth > 0.0)
-        return min([super().longest_step(t, x), *growing])
 
     def _free_slips(self, t: float, x: Array) -> Iterator[tuple[int, float, float]]:
         """(contact, speed [m/s], d speed / dt [m/s^2]) of those that slip in a direction of their own."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -420,12 +420,13 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     def validate(self, q: Array) -> None:
         """Raise InputError where `q` is not a configuration."""
 
-    def normal_errors(self, t: float, q: Array) -> Array:
-        """How far normals are off the gradients of their gaps (nc,), relative to one and to the size of these.
 
-        Zero where both are computed from one shape; functions of a user are held against each other.
-        """
-        return np.zeros(len(self.names))
+@runtime_checkable
+class GivenNormals(Protocol):
+    """A mechanism whose gaps and normals are functions of a user, which need not fit each other."""
+
+    def normal_errors(self, t: float, q: Array) -> Array:
+        """How far normals are off the gradients of their gaps (nc,), relative to one and to the size of these."""
 
 
 def _terms(mechanism: ContactMechanism, contacts: tuple[int, ...], t: float, q: Array, v: Array) -> Terms:
