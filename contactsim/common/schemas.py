@@ -35,9 +35,8 @@ PLAIN = {  # what pydantic says of these, in words that do not come from Python
     "string_type": f"{ADVICE}a text",
     "dict_type": f"{ADVICE}a table",
 }
-KIND_OF_UNION = re.compile(
-    r"constrained-|(tuple|list|literal|dict)\["
-)  # how pydantic tells what a value might have been
+# How pydantic tells what a value might have been.
+KIND_OF_UNION = re.compile(r"constrained-|(tuple|list|literal|dict)\[")
 MOST_TOLD = 12  # mistakes that one sentence lists
 LONGEST_VALUE = 40  # characters of a value that is repeated
 

@@ -23,10 +23,11 @@ class Conic(ContactSolver):
     then: ContactSolver
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
-        """The solution that `then` finds from the modes proposed, read off the forces or what these contrast with."""
-        forces = proposed(problem)
-        solution = self.then.solve(problem, Start.of_forces(problem, forces))
-        return self.then.solve(problem, Start.of_contrasts(problem, forces)) if solution is None else solution
+        """The solution that `then` finds from the modes proposed."""
+        for modes in Start.read_off(problem, proposed(problem)):
+            if (solution := self.then.solve(problem, modes)) is not None:
+                return solution
+        return None
 
 
 def proposed(problem: ContactProblem) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from math import hypot
 from typing import NamedTuple
 
@@ -68,6 +69,12 @@ class Start(NamedTuple):
             modes.append(mode)
             directions.append(motion[t] / rate if mode is Mode.SLIP and rate > 0.0 else None)
         return cls(tuple(modes), tuple(directions), frozenset(lifted))
+
+    @classmethod
+    def read_off(cls, problem: ContactProblem, forces: Array) -> Iterator[Start]:
+        """Modes by forces (m,) of moderate accuracy; then by what they contrast with, if those lead nowhere."""
+        yield cls.of_forces(problem, forces)
+        yield cls.of_contrasts(problem, forces)
 
 
 class ContactSolver(ABC):

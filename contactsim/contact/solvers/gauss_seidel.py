@@ -52,7 +52,7 @@ class GaussSeidel(ContactSolver):
         forces = swept(problem, self.after) if self.after else None
         for rounds in self.rounds:
             forces = swept(problem, rounds, forces)
-            for modes in (Start.of_forces(problem, forces), Start.of_contrasts(problem, forces)):
+            for modes in Start.read_off(problem, forces):
                 for solver in self.then:
                     if (solution := solver.solve(problem, modes)) is not None:
                         return solution

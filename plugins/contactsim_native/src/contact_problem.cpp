@@ -200,8 +200,7 @@ class Modes {
             if (!y) return false;
             std::vector<double> found = chosen_.forces;
             add_moves(found, moves, *y);
-            double largest = rules_.nothing;
-            for (const double force : found) largest = std::max(largest, std::abs(force));
+            const double largest = std::max(rules_.nothing, largest_of(found));
             const bool inside = least_margin(cones, found) >= -rules_.tolerance * largest;
             if (best.empty() || inside) best = found;
             if (inside) break;
@@ -477,8 +476,7 @@ class Modes {
         const double* own = &w_[problem_.first[i] + 1];
         const std::array<double, 2>& slip = chosen_.directions[i];
         const double along = own[0] * slip[0] + own[1] * slip[1], pressed = chosen_.forces[problem_.first[i]];
-        double largest = rules_.nothing;
-        for (const double force : chosen_.forces) largest = std::max(largest, std::abs(force));
+        const double largest = std::max(rules_.nothing, largest_of(chosen_.forces));
         if (along < -rules_.clear * speed_ || pressed < -rules_.clear * largest) return Verdict::broken;
         if (along < 0.0 || pressed < 0.0) return Verdict::unknown;
         if (along > fastest) fastest = along, best = slip;
@@ -487,8 +485,8 @@ class Modes {
 
     // Whether none of the contacts that turn is pulled: near a pole of the forces there are directions on both sides.
     bool press() const {
-        double largest = rules_.nothing, least = INFINITY;
-        for (const double force : chosen_.forces) largest = std::max(largest, std::abs(force));
+        const double largest = std::max(rules_.nothing, largest_of(chosen_.forces));
+        double least = INFINITY;
         for (const int i : turning_) least = std::min(least, chosen_.forces[problem_.first[i]]);
         return least >= -rules_.tolerance * largest;
     }

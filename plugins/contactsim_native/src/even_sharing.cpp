@@ -11,12 +11,6 @@ namespace {
 
 using Vector = std::vector<double>;
 
-double largest_of(const Vector& numbers) {
-    double largest = 0.0;
-    for (const double one : numbers) largest = std::max(largest, std::abs(one));
-    return largest;
-}
-
 // Open contacts that do not move along their normals.
 std::vector<int> others_at_rest(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
     Vector w;

@@ -204,6 +204,10 @@ inline double largest_of(const double* a, int n) {
     return *std::max_element(lanes, lanes + WIDTH);
 }
 
+inline double largest_of(const std::vector<double>& a) {
+    return largest_of(a.data(), static_cast<int>(a.size()));
+}
+
 // Makes vectors orthonormal, each one twice against those before it.
 inline void orthonormalise(std::vector<std::vector<double>>& vectors) {
     for (std::size_t i = 0; i < vectors.size(); ++i) {

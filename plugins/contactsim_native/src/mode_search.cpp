@@ -19,8 +19,7 @@ double along_ground(const ContactProblem& problem, int i, const std::vector<doub
 // Modes that forces of moderate accuracy belong to: zero, inside the cone, or on its boundary.
 Chosen modes_of(const ContactProblem& problem, const PivotRules& rules, const std::vector<double>& forces) {
     Chosen found;
-    double largest = rules.nothing;
-    for (const double force : forces) largest = std::max(largest, std::abs(force));
+    const double largest = std::max(rules.nothing, largest_of(forces));
     for (int i = 0; i < problem.count; ++i) {
         const double *own = &forces[problem.first[i]], size = along_ground(problem, i, forces);
         const bool within = size < problem.kinetic[i] * own[0] * (1.0 - rules.inside);
@@ -43,8 +42,7 @@ Chosen modes_by_contrast(const ContactProblem& problem, const PivotRules& rules,
     std::vector<double> w;
     problem.motion(forces, w);
     const double speed = problem.speed(rules.nothing);
-    double largest = rules.nothing;
-    for (const double force : forces) largest = std::max(largest, std::abs(force));
+    const double largest = std::max(rules.nothing, largest_of(forces));
     for (int i = 0; i < problem.count; ++i) {
         const int n = problem.first[i];
         const double moved = along_ground(problem, i, w);
@@ -88,9 +86,7 @@ std::vector<int> open_without_motion(const ContactProblem& problem, const PivotR
 
 // Whether contacts are clearly inside their cones, so that they are said to stick though they may slip.
 bool has_margin(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
-    double largest = 0.0;
-    for (const double force : chosen.forces) largest = std::max(largest, std::abs(force));
-    return margin_of(problem, chosen) > rules.clear * largest;
+    return margin_of(problem, chosen) > rules.clear * largest_of(chosen.forces);
 }
 
 // Sets of contacts that are tried to stick together, then one by one: those that slip without motion, and a body that
@@ -180,8 +176,7 @@ Residuals residuals(const ContactProblem& problem, const PivotRules& rules, cons
     std::vector<double> w;
     problem.motion(chosen.forces, w);
     const double speed = problem.speed(rules.nothing);
-    double scale = rules.nothing;
-    for (const double force : chosen.forces) scale = std::max(scale, std::abs(force));
+    double scale = std::max(rules.nothing, largest_of(chosen.forces));
     for (const double force : problem.given) scale = std::max(scale, force);
     for (int i = 0; i < problem.count; ++i) {
         const int n = problem.first[i], width = problem.width[i];

@@ -194,7 +194,6 @@ bool solve_redundant(const Robot& robot, const ContactMode& mode, Scratch& s) {
 bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, Forces& told) {
     const ForceRules& rules = mode.redundant->forces;
     told.forces = all_forces(mode, s), told.margin = INFINITY;
-    double largest = mode.redundant->nothing;
     bool slips = false;
     for (const Island& island : s.islands) {
         const Choice choice(robot, mode, s, island);
@@ -203,8 +202,7 @@ bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, For
         const auto moves = choice.moves();
         if (!moves || (!*moves && !choice.move_inside(rules, told.forces))) return false;
     }
-    for (const double force : told.forces) largest = std::max(largest, std::abs(force));
-    const double rounding = mode.redundant->tolerance * largest;
+    const double rounding = mode.redundant->tolerance * std::max(mode.redundant->nothing, largest_of(told.forces));
     for (const Island& island : s.islands) {
         const Choice choice(robot, mode, s, island);
         const bool alone = island.unique || !slips;

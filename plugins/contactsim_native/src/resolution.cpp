@@ -664,10 +664,8 @@ class Resolution final : public Landing {
 
     // The force that counts as none: of the contacts in the mode before, or of weights and inertia.
     double zero_force(const std::vector<double>& forces) const {
-        double largest = rules_.no_force, others = 0.0;
-        for (const double force : forces) largest = std::max(largest, std::abs(force));
-        for (const double force : force_) others = std::max(others, std::abs(force));
-        return rules_.of_force * rules_.force * std::max(largest, rules_.least_force * others);
+        const double largest = std::max({rules_.no_force, largest_of(forces), rules_.least_force * largest_of(force_)});
+        return rules_.of_force * rules_.force * largest;
     }
 
     // Whether a contact slides already, and in which direction.
