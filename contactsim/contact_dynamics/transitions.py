@@ -263,11 +263,14 @@ class RigidContacts:
         """Open contacts that reach the ground at this instant, whether they fired or not.
 
         By time, not by distance: at the end of a rattle feet come down at 1e-5 m/s, 1e-11 m in a long microsecond.
+        A contact at rest has no such time: it touches where its gap is not more than what closed contacts drift by.
         """
         world, rounding = self._world, self._world.place_rounding(x)
         window = ONE_INSTANT * world.tolerances.event_time
         low = self._low(t, x, mode, max(world.tolerances.gap, rounding))
-        return {i for i, gap, rate in low if gap <= rounding + window * abs(rate)}
+        return {
+            i for i, gap, rate in low if gap <= rounding + window * abs(rate) or abs(rate) <= world.tolerances.speed
+        }
 
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""

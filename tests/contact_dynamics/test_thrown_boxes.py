@@ -14,7 +14,7 @@ from builders import box
 from thirty_scenes import box_tumbles_down_a_slope
 
 import contactsim as cs
-from contactsim.contact.modes import Phase
+from contactsim.contact.modes import ContactState, Phase, SystemMode
 
 SEEDS = [3, 12, 14, 15, 21, 26, 31, 33, 38, 39, 41, 44]
 
@@ -77,6 +77,21 @@ def test_a_bouncing_box_comes_to_rest_on_a_face(seed: int) -> None:
     traj.check()
     assert sorted(mode.name for mode in traj.mode_at(1.5).values()) == ["OPEN"] * 4 + ["STICK"] * 4
     np.testing.assert_allclose(traj.final.v, 0.0, atol=1e-9)
+
+
+def test_a_corner_at_rest_as_low_as_what_the_others_drift_by_touches() -> None:
+    """Corners that slide drift off the ground by 1e-13 m, and so does one that left and is at rest again."""
+    robot = cs.Robot.box(1.0, (0.3, 0.2, 0.1), friction=0.6)
+    system = cs.ContactSystem(robot)
+    q, v = robot.nominal.copy(), np.zeros(6)
+    v[0] = 0.05
+    q[2] += 1e-13
+    slides = system.start(0.0, system.pack(cs.State(q, v))).mode
+    three = SystemMode((ContactState(), *slides.contacts[1:]))
+    traj = cs.simulate(system, cs.State(q, v), (0.0, 0.05), mode=three)
+    assert traj.status is cs.Status.FINISHED, traj.message
+    traj.check()
+    assert [mode.name for mode in traj.mode_at(0.05).values()] == ["STICK"] * 4 + ["OPEN"] * 4
 
 
 def test_slip_that_begins_at_the_edge_of_its_cone_goes_its_own_way() -> None:

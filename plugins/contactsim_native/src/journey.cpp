@@ -265,7 +265,8 @@ bool Journey::add_near(const WorldMode& mode, std::vector<char>& touching) const
     if (!low) return false;
     for (const Low& one : *low) {
         const bool open = mode.enabled[one.contact] && !mode.states[one.contact].closed();
-        if (open && one.gap <= rounding + window * std::abs(one.rate)) touching[one.contact] = true;
+        const double rate = std::abs(one.rate);
+        if (open && (one.gap <= rounding + window * rate || rate <= rules_.speed)) touching[one.contact] = true;
     }
     return true;
 }
