@@ -390,10 +390,13 @@ class Node:
             return
         before, behind = (self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP))
         curvature = min(rate - before, behind - rate) / TIME_STEP
-        if rate >= 0.0 or (curvature > 0.0 and rate**2 <= GRAZE * 2.0 * curvature * rounding):
+        graze = rate**2 <= GRAZE * 2.0 * abs(curvature) * rounding
+        if rate >= 0.0 or (curvature > 0.0 and graze):
+            how = "tangentially" if graze or rate == 0.0 else "while it rises"
+            known = ", as good as zero" if graze else ""
             raise TransversalityError(
-                f"at t = {self.t:.9g} s {self.system.guard_label(name)} meets its guard tangentially (at {rate:.3g} a"
-                " second, as good as zero); a run beside it misses the event, and there is no derivative",
+                f"at t = {self.t:.9g} s {self.system.guard_label(name)} meets its guard {how} (at {rate:.3g} a"
+                f" second{known}); a run beside it misses the event, and there is no derivative",
                 rate=rate,
             )
 

@@ -33,7 +33,7 @@ from .contact_point import ContactPoint
 from .geometry.pairs import CYLINDER_SIDES, HULL_CORNERS, ContactPair
 from .kinematics.bound_robot import BoundRobot
 from .primitives import SingleBodies
-from .robot_files.reading import GeometryFile, existing, package_folders
+from .robot_files.reading import GeometryFile, existing, given_folders, package_folders
 from .robot_files.urdf import SOURCE, urdf_of
 from .robot_model import Part, RobotModel
 from .terrain import Flat, Slope, Terrain
@@ -109,8 +109,8 @@ class Robot(SingleBodies):
                 inside each other in the nominal configuration; `left_out` lists these.
 
         Raises:
-            InputError: the file is missing or cannot be read, names a mass that is not positive, or a mimic of what
-                cannot be mimicked; or no links can meet.
+            InputError: the file or a folder is missing; it cannot be read, names a mass that is not positive, or a
+                mimic of what cannot be mimicked; or no links can meet.
         """
         source = urdf_of(path)
         for remark in source.remarks:
@@ -164,12 +164,12 @@ class Robot(SingleBodies):
                 inside each other in the nominal configuration; `left_out` lists these.
 
         Raises:
-            InputError: the file is missing, MuJoCo is not installed or refuses it, or there are no feet.
+            InputError: the file or a folder is missing, MuJoCo is not installed or refuses it, or there are no feet.
         """
         from .geometry.meetings import paired
         from .mjcf.reading import read
 
-        path, folders = existing(path, "MJCF"), tuple(str(folder) for folder in package_dirs or ())
+        path, folders = existing(path, "MJCF"), tuple(map(str, given_folders(package_dirs or ())))
         found, load = read(path, contacts, folders, self_contacts), GeometryFile(str(path), folders)
         found.warn()
         start, visual = found.nominal if nominal is None else nominal, replace(load, visual=True)

@@ -244,6 +244,7 @@ def test_a_file_in_latin_1_is_read_as_it_declares(tmp_path: Path) -> None:
         ("<mujoco/>", r"the root element <mujoco>; give a URDF"),
         (io.StringIO(""), "the text of the URDF is no XML"),
         ("<robot name='r'/>", "the text of the URDF has no <link>"),
+        ('<robot xmlns="http://ros.org" name="r"/>', "<robot> in the namespace http://ros.org, .* remove its xmlns"),
         ('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm/></robot>', "run xacro on it"),
         (
             '<robot name="r"><link name="a"/><joint name="j"><origin xyz="$(optenv PLACE 0 0 1)"/></joint></robot>',
@@ -265,6 +266,11 @@ def test_a_file_in_latin_1_is_read_as_it_declares(tmp_path: Path) -> None:
 def test_sources_that_are_none(source: object, words: str) -> None:
     with pytest.raises(cs.InputError, match=words):
         cs.Robot.from_urdf(source)  # type: ignore[arg-type]
+
+
+def test_folders_that_are_none_are_told(tmp_path: Path) -> None:
+    with pytest.raises(cs.InputError, match=r"there is no folder .*lost, in which meshes are to be looked up; mend p"):
+        cs.Robot.from_urdf('<robot name="r"><link name="a"/></robot>', "fixed", [tmp_path / "lost"], contacts=[])
 
 
 # --- meshes -----------------------------------------------------------------------------------------------------

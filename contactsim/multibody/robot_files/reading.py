@@ -126,12 +126,28 @@ def existing(path: str | Path, kind: str) -> Path:
     return found.resolve()
 
 
+def given_folders(given: Sequence[str | Path]) -> list[Path]:
+    """Folders that a user names for meshes.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    found = [Path(folder).expanduser() for folder in given]
+    for folder in found:
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder}, in which meshes are to be looked up; mend package_dirs")
+    return found
+
+
 def package_folders(path: Path | None, given: Sequence[str | Path] = ()) -> list[str]:
     """Folders in which a mesh of a URDF is looked up: those given, all above the file, and those of ROS.
 
     A package:// path names a folder there; one that is itself the package that it names counts, too.
+
+    Raises:
+        InputError: there is no folder of a given name.
     """
-    own = [folder for start in given for folder in (Path(start), Path(start).resolve().parent)]
+    own = [folder for start in given_folders(given) for folder in (start, start.resolve().parent)]
     named = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
     shared = [f"{prefix}/share" for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     above = [] if path is None else list(path.parents)

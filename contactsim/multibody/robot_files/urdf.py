@@ -86,6 +86,9 @@ def urdf_of(source: Any) -> Urdf:
         robot = ElementTree.fromstring(data)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise InputError(f"{place} is no XML ({error}); mend it there") from None
+    space, _, root = robot.tag.rpartition("}")
+    if space and root == "robot":
+        raise InputError(f"{place} has <robot> in the namespace {space[1:]}, which no URDF has; remove its xmlns")
     if robot.tag != "robot":
         raise InputError(f"{place} has the root element <{robot.tag}>; give a URDF, whose root element is <robot>")
     remarks = checked(robot, place)
