@@ -45,6 +45,8 @@ def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution 
     known_as = law.plain() if engine is not None and isinstance(law, RigidLaw) else None
     if engine is None or not isinstance(law, RigidLaw) or known_as not in IMPACTS or world.curves:
         return None
+    if world.closed_loops is not None:
+        return None
     contacts = len(world.mechanism.dims)
     arc = plain_arc(world, SystemMode((OPEN,) * contacts)) if contacts == world.count else None
     if arc is None:

@@ -380,7 +380,10 @@ class ContactSystem(Facade):
         """
         world = self.world
         if world.closed_loops is not None:
+            rank = world.closed_loops.rank
             world.closed_loops.begin(world.q(x), world.v(x))
+            if world.closed_loops.rank != rank:
+                world.arcs.clear()  # compiled ones know it
         x = self.prepared(t, x)
         self.validate(x)
         self._demand_gradients(t, world.q(x))

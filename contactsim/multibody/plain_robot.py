@@ -267,6 +267,20 @@ def plain_ground(terrain: Terrain, basis: Array, tangents: Tangents) -> PlainGro
     return PlainGround(axes(UP, tangents), np.zeros(3), np.zeros(3), motion, replace(hills, across=across))
 
 
+class PlainLoops(NamedTuple):
+    """What closes the loops of a robot.
+
+    Attributes:
+        pins: pairs of points that are held together, each by (joint, place in its frame (3,)).
+        couplings: (((coordinate, velocity, factor), ...), value): factors times joint positions add up to the value.
+        rank: of their rows where the run started; None: no run has.
+    """
+
+    pins: tuple[tuple[tuple[int, Array], tuple[int, Array]], ...]
+    couplings: tuple[tuple[tuple[tuple[int, int, float], ...], float], ...]
+    rank: int | None
+
+
 @dataclass(frozen=True, eq=False)
 class PlainRobot:
     """A robot on its ground.
@@ -284,6 +298,7 @@ class PlainRobot:
         frame: of contacts between bodies; None: there are none.
         arms: largest distance of what touches other bodies from the origin of each joint of `reach` (joints,) [m];
             None: that is not known.
+        loops: what closes its loops; None: it has none.
     """
 
     nq: int
@@ -299,6 +314,7 @@ class PlainRobot:
     reach: PlainReach | None
     frame: PlainFrame | None = None
     arms: Array | None = None
+    loops: PlainLoops | None = None
 
     @cached_property
     def knows_all(self) -> bool:

@@ -595,7 +595,7 @@ def test_meshes_are_found_in_package_folders(tmp_path: Path) -> None:
     text = world(body, '<asset><mesh name="t" file="package://tetra.obj"/></asset>')
     with pytest.raises(cs.InputError, match="cannot be read"):
         robot_of(tmp_path, text)
-    with pytest.raises(cs.InputError, match="there is no folder .*lost"):
+    with pytest.raises(cs.InputError, match=r"there is no folder .*lost"):
         robot_of(tmp_path, text, package_dirs=[tmp_path / "lost"])
     robot = robot_of(tmp_path, text, package_dirs=[tmp_path / "elsewhere"])
     assert robot.model.inertias[1].mass == pytest.approx(1000.0 / 6.0)

@@ -13,6 +13,7 @@ Kalaba 1992 for the redundant case).
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..loops import Loop
+    from ..plain_robot import PlainRobot
     from ..robot_model import RobotModel
 
 NEWTON_STEPS = 200
@@ -89,6 +91,23 @@ class ClosedMechanism(Around):
         self.trees = None  # loops join them
         self._still = np.zeros(self.nv)
         self._found = Found()
+        self._plain: dict[int | None, PlainRobot] = {}
+
+    @property
+    def rank(self) -> int | None:
+        """The rank of the rows of the loops where a run of this thread has started; None: no run has."""
+        return self._found.rank
+
+    @property
+    def plain_robot(self) -> PlainRobot | None:
+        """Plain arrays of the open mechanism, and what closes its loops."""
+        open_ = self.inner.plain_robot
+        if open_ is None:
+            return None
+        found = self._plain.get(self.rank)
+        if found is None:
+            found = self._plain[self.rank] = replace(open_, loops=self.loops.plain(self.rank))
+        return found
 
     def keep_rank_of(self, other: ContactMechanism) -> None:
         """Take over the rank of the loops that another one has found where its run started."""
@@ -349,7 +368,7 @@ class ClosedMechanism(Around):
         """The same with the regions of some contacts held; it looks for its own places."""
         held = super().within(regions)
         if held is not self:
-            held._found = Found(self._found.rank)
+            held._found, held._plain = Found(self._found.rank), {}
         return held
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -21,6 +21,9 @@ from ..loops import POINTS, JointCoupling, Loop, LoopClosure
 from ..mechanism import unique_names
 from ..robot_model import RobotModel
 from .plane_ground import PlaneDerivatives, add_points, simple_model
+
+if TYPE_CHECKING:
+    from ..plain_robot import PlainLoops
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
@@ -47,6 +50,7 @@ class LoopRows(Computing):
         self._count = len(first)
         self._coupled = Coupled(robot, couplings)
         joints, points = zip(*first, *second, strict=True) if first else ((), ())
+        self._joints, self._points = joints, points
         self._frames = add_points(self._model, "loop", joints, points)
         self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
@@ -101,6 +105,18 @@ class LoopRows(Computing):
         padded = [np.concatenate([block, still]) for block in (rates, motion, by_v)]
         return LoopDerivatives(padded[0], padded[1], padded[2], pull)
 
+    # --- for compiled engines ---------------------------------------------------------------------------------
+
+    def plain(self, rank: int | None) -> PlainLoops:
+        """Plain arrays of them, of a robot whose joints engines know."""
+        from ..plain_robot import PlainLoops, plain_joints
+
+        known = plain_joints(self._model)
+        assert known is not None
+        _, number = known
+        ends = [(number[j], np.array(point)) for j, point in zip(self._joints, self._points, strict=True)]
+        return PlainLoops(tuple(zip(ends[: self._count], ends[self._count :], strict=True)), self._coupled.plain, rank)
+
     # --- what users see ---------------------------------------------------------------------------------------
 
     def openings(self, q: Array) -> dict[str, float]:
@@ -136,13 +152,16 @@ class Coupled:
     Attributes:
         rows: (k, nv).
         size: k.
+        plain: ((coordinate, velocity, factor) of each joint, value) of each.
     """
 
     def __init__(self, robot: RobotModel, couplings: Sequence[JointCoupling]) -> None:
         self.size = len(couplings)
         self.rows, self._lengths = np.zeros((self.size, robot.nv)), np.zeros((self.size, robot.nq))
         self._values = np.array([coupling.value for coupling in couplings])
+        plain = []
         for k, coupling in enumerate(couplings):
+            parts = []
             for name, factor in zip(coupling.joints, coupling.factors, strict=True):
                 v = robot.joint_index(name)
                 joint = robot.model.joints[robot.model.getJointId(name)]
@@ -150,6 +169,9 @@ class Coupled:
                     raise InputError(f"coupling '{coupling.name}': joint '{name}' is neither a hinge nor a slide")
                 self.rows[k, v] += factor
                 self._lengths[k, joint.idx_q] += factor
+                parts.append((int(joint.idx_q), v, float(factor)))
+            plain.append((tuple(parts), float(coupling.value)))
+        self.plain = tuple(plain)
 
     def errors(self, q: Array) -> Array:
         """How far they are off (k,) [rad, m]."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from contactsim.contact.compiled import CompiledSolver
 from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
-from contactsim.contact.zero import ACROSS, ACROSS_SINGULAR, TURNED
+from contactsim.contact.zero import ACROSS, ACROSS_SINGULAR, RANK, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,
     CompiledEvents,
@@ -68,6 +68,12 @@ def native_robot(robot: PlainRobot) -> _native.Robot:
         )
     for spring in robot.springs:
         made.add_spring(*spring)
+    if robot.loops is not None:
+        for (first, there), (second, beside) in robot.loops.pins:
+            made.add_pin(first, there.tolist(), second, beside.tolist())
+        for parts, value in robot.loops.couplings:
+            made.add_coupling(parts, value)
+        made.close(-1 if robot.loops.rank is None else robot.loops.rank, RANK)
     return made
 
 
@@ -163,7 +169,7 @@ class NativeArc(CompiledArc):
         if arc.redundant:
             self._mode.make_redundant(REDUNDANCY, [closed.static_friction for closed in arc.closed])
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._redundant)
+        self._differentiable = not (arc.drive is not None or self._redundant or robot.loops is not None)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -191,9 +197,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is.
+        None, too, of a ground that moves, of which the time says where it is, and of closed loops.
         """
-        if self._redundant or self._plain.ground.motion is not None:
+        if self._redundant or self._plain.ground.motion is not None or self._plain.loops is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -259,7 +265,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 28  # of the engines of contactsim that it was written for
+    interface = 29  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

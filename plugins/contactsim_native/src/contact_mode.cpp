@@ -159,6 +159,10 @@ Tips outermost(const Robot& robot, const Contact& contact) {
     return {outermost(robot, contact.joint), contact.other ? outermost(robot, contact.other->joint) : -1};
 }
 
+Tips tips_of(const Robot& robot, const Contact& contact) {
+    return robot.loops.size() ? Tips{robot.nv - 1, -1, true} : outermost(robot, contact);
+}
+
 std::vector<int> moving(const Robot& robot, Tips tips) {
     std::vector<int> found;
     for (; tips.outermost() >= 0; tips.go_inwards(robot)) found.push_back(tips.outermost());
@@ -231,22 +235,34 @@ double product(const double* a, const double* b, int n) {
     return sum;
 }
 
-// Rows C that are held and directions D of the forces, at a state that has been swept; false where a contact has none.
-bool assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
+// Rows and velocities of all closed contacts at a state that has been swept, along motions that keep loops closed; false
+// where a contact has none.
+bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scratch& s) {
     const int nv = robot.nv, rows = mode.rows;
     set_zeros(s.row, rows * nv);
     s.rates.resize(rows), s.bias.resize(rows);
-    s.slip.resize(mode.closed.size()), s.footing.resize(mode.closed.size());
+    s.footing.resize(mode.closed.size());
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        if (!contact_rows(robot, mode, i, v, s)) return false;
+    }
+    for (int r = 0; r < rows && robot.loops.size(); ++r) s.hold.reduce(robot, &s.row[r * nv], s.rates[r], s.bias[r]);
+    return true;
+}
+
+// Rows C that are held and directions D of the forces, at a state that has been swept; false where a contact has none.
+bool assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
+    const int nv = robot.nv;
+    if (!lay_swept(robot, mode, v, s)) return false;
+    s.slip.resize(mode.closed.size());
     s.held.clear(), s.held_bias.clear(), s.directions.clear(), s.tips.clear();
     int first = 0, size = 0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int count = rows_of(mode, closed), stuck = stuck_rows(mode, closed);
-        if (!contact_rows(robot, mode, i, v, s)) return false;
         const double* normal = &s.row[first * nv];
         s.held.insert(s.held.end(), normal, normal + stuck * nv);
         s.held_bias.insert(s.held_bias.end(), &s.bias[first], &s.bias[first] + stuck);
-        s.tips.insert(s.tips.end(), stuck, outermost(robot, closed.contact));
+        s.tips.insert(s.tips.end(), stuck, tips_of(robot, closed.contact));
         s.directions.insert(s.directions.end(), normal, normal + stuck * nv);
         if (slides(closed)) {
             s.slip[i] =
@@ -462,16 +478,6 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
     }
 }
 
-// Rows, velocities and biases of all closed contacts, at a state that has been swept; false where one has none.
-bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scratch& s) {
-    set_zeros(s.row, mode.rows * robot.nv);
-    s.rates.resize(mode.rows), s.bias.resize(mode.rows), s.footing.resize(mode.closed.size());
-    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
-        if (!contact_rows(robot, mode, i, v, s)) return false;
-    }
-    return true;
-}
-
 // Acceleration under ground that gives way, M a = f + J^T lam(g, z), at a state that has been swept; false where there
 // is no ground.
 bool accelerate_yielding(const Robot& robot, const ContactMode& mode, const double* q, const double* v,
@@ -493,6 +499,7 @@ bool accelerate_yielding(const Robot& robot, const ContactMode& mode, const doub
         }
     }
     s.sweep.solve(robot, acceleration);
+    if (robot.loops.size()) s.hold.keep(robot, acceleration);
     if (told) told->rates = s.rates, told->forces = s.unknown;
     return true;
 }
@@ -501,6 +508,40 @@ void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
     sweep.prepare(robot);
     sweep.at(robot, q, v);
     sweep.factorise(robot);
+}
+
+// The same with the loops there; false where these are not finite.
+bool swept_and_held(const Robot& robot, const double* q, const double* v, Scratch& s) {
+    swept(robot, q, v, s.sweep);
+    return !robot.loops.size() || s.hold.at(robot, s.sweep, v);
+}
+
+double largest(const std::vector<double>& numbers) {
+    double found = 0.0;
+    for (const double number : numbers) found = std::max(found, std::abs(number));
+    return found;
+}
+
+// Puts (q, v) back onto its closed loops, where it is off by more than `drift`; unknown, too, where they stay open.
+Projection close_loops(const Robot& robot, double drift, Scratch& s, double* q, double* v) {
+    if (!robot.loops.size()) return Projection::none;
+    std::vector<double> off, fast, moved(robot.nv, 0.0), there(robot.nq);
+    s.sweep.prepare(robot);
+    s.sweep.motions(robot, q, v);
+    openings(robot, s.sweep, q, off), opening_speeds(robot, s.sweep, v, fast);
+    const double opening = largest(off);
+    if (opening <= drift && largest(fast) <= drift) return Projection::none;
+    if (!swept_and_held(robot, q, v, s)) return Projection::unknown;
+    if (opening > drift) {
+        s.hold.undo(robot, off.data(), moved.data());
+        integrate(robot, q, moved.data(), there.data());
+        std::copy(there.begin(), there.end(), q);
+        if (!swept_and_held(robot, q, v, s)) return Projection::unknown;
+        openings(robot, s.sweep, q, off);
+        if (!(largest(off) <= std::max(0.5 * opening, drift))) return Projection::unknown;
+    }
+    if (largest(s.hold.speed) > drift) s.hold.undo(robot, std::vector<double>(s.hold.speed).data(), v);
+    return Projection::moved;
 }
 
 // Whether gaps and held velocities are zero but for `drift`, by places and velocities alone; false, too, where there is
@@ -546,17 +587,17 @@ void ContactMode::count() {
 }
 
 bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s) {
-    swept(robot, q, v, s.sweep);
-    return lay_swept(robot, mode, v, s);
+    return swept_and_held(robot, q, v, s) && lay_swept(robot, mode, v, s);
 }
 
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& s, double* acceleration, Forces* told) {
     const int nv = robot.nv, rows = mode.rows;
-    swept(robot, q, v, s.sweep);
+    if (!swept_and_held(robot, q, v, s)) return false;
     if (gives_way(mode)) return accelerate_yielding(robot, mode, q, v, applied, s, acceleration, told);
     for (int k = 0; k < nv; ++k) acceleration[k] = s.sweep.free[k] + applied[k];
     s.sweep.solve(robot, acceleration);
+    if (robot.loops.size()) s.hold.keep(robot, acceleration);
     if (told) told->rates.assign(rows, 0.0), told->forces.assign(rows, 0.0);
     if (!rows) return true;
 
@@ -711,13 +752,14 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
 
 Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift, Scratch& s,
                    double* q, double* v) {
-    if (mode.closed.empty() || gives_way(mode) || keeps_touch(robot, mode, drift, s, q, v)) return Projection::none;
+    const Projection closed = close_loops(robot, drift, s, q, v);
+    if (closed == Projection::unknown) return closed;
+    if (mode.closed.empty() || gives_way(mode) || keeps_touch(robot, mode, drift, s, q, v)) return closed;
     const int nv = robot.nv, count = static_cast<int>(mode.closed.size());
     std::vector<double> gaps(count), speeds, moved(nv);
     const auto look = [&] {  // rows, and the velocities along those that are held
-        swept(robot, q, v, s.sweep);
         speeds.clear();
-        if (!assemble(robot, mode, references, v, s)) return false;
+        if (!swept_and_held(robot, q, v, s) || !assemble(robot, mode, references, v, s)) return false;
         for (int i = 0; i < count; ++i) {
             const double* rates = &s.rates[mode.first[i]];
             speeds.insert(speeds.end(), rates, rates + stuck_rows(mode, mode.closed[i]));
@@ -731,7 +773,7 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         off = std::max(off, std::abs(gaps[i]));
     }
     for (const double speed : speeds) fast = std::max(fast, std::abs(speed));
-    if (off <= drift && fast <= drift) return Projection::none;
+    if (off <= drift && fast <= drift) return closed;
     // The smallest change in the metric of M that changes the held rows by -`wrong`, into `moved`.
     const auto change = [&](const std::vector<double>& wrong, const std::vector<int>& owner) {
         const int k = static_cast<int>(wrong.size());
@@ -748,7 +790,7 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         for (int i = 0; i < count; ++i) {
             const double* normal = &s.row[mode.first[i] * nv];
             std::copy(normal, normal + nv, &s.held[i * nv]);
-            s.tips[i] = outermost(robot, mode.closed[i].contact);
+            s.tips[i] = tips_of(robot, mode.closed[i].contact);
         }
         std::vector<int> each(count);
         for (int i = 0; i < count; ++i) each[i] = i;

@@ -9,6 +9,7 @@
 #include "force_cones.hpp"
 #include "hills.hpp"
 #include "linear.hpp"
+#include "loops.hpp"
 #include "robot.hpp"
 #include "solids.hpp"
 #include "yielding.hpp"
@@ -139,6 +140,7 @@ struct Island {
 // What solving needs, kept to be used again.
 struct Scratch {
     Sweep sweep;
+    Hold hold;  // of a robot with loops
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
     std::vector<Tips> tips;  // of each row that is held: the outermost velocities that move it
     std::vector<double> inwards, weighed, across,
@@ -187,6 +189,9 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
 int outermost(const Robot& robot, int joint);
 Tips outermost(const Robot& robot, const Contact& contact);
 
+// The velocities at which the rows of a contact have numbers: those that move it, or all that loops may tie to these.
+Tips tips_of(const Robot& robot, const Contact& contact);
+
 // All velocities inwards of these, in rising order: those at which rows of a contact have numbers.
 std::vector<int> moving(const Robot& robot, Tips tips);
 
@@ -233,8 +238,9 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
 
 enum class Projection { none, moved, unknown };  // unknown: the rows depend on each other
 
-// Puts (q, v) back onto the gaps and velocities of the closed contacts, where they are off by more than `drift`: the
-// smallest change in the metric of M. Hairer and Wanner, Solving Ordinary Differential Equations II, VII.2.
+// Puts (q, v) back onto its loops, and onto the gaps and velocities of the closed contacts, where they are off by more
+// than `drift`: the smallest change in the metric of M. Hairer and Wanner, Solving Ordinary Differential Equations II,
+// VII.2.
 Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift,
                    Scratch& scratch, double* q, double* v);
 

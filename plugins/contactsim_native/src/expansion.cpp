@@ -172,6 +172,7 @@ bool Expansion::ways(const double* numbers, std::vector<double>& found) {
 
 bool Expansion::make(const Origin& origin, const References& references, const Expanding& rules, double duration,
                      double accuracy) {
+    if (origin.robot.loops.size()) return false;  // their rows have numbers everywhere
     lay_out(origin.robot, origin.mode);
     const double* v = origin.x + origin.robot.nq;
     t0_ = origin.t, duration_ = duration, last_ = origin.t + rules.longer * duration, accuracy_ = accuracy;

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <memory>
@@ -70,6 +71,20 @@ void bind_robot(nb::module_& m) {
         .def("add_joint", &add_joint)
         .def("add_spring", [](Robot& robot, int q, int v, double stiffness, double rest) {
             robot.springs.push_back({q, v, stiffness, rest});
+        })
+        .def("add_pin",
+             [](Robot& robot, int first, const std::vector<double>& there, int second,
+                const std::vector<double>& beside) {
+                 robot.loops.pins.push_back({{first, vec3(there)}, {second, vec3(beside)}});
+             })
+        .def("add_coupling",
+             [](Robot& robot, const std::vector<std::tuple<int, int, double>>& parts, double value) {
+                 Coupling coupling{{}, value};
+                 for (const auto& [q, v, factor] : parts) coupling.parts.push_back({q, v, factor});
+                 robot.loops.couplings.push_back(coupling);
+             })
+        .def("close", [](Robot& robot, int rank, double negligible) {
+            robot.loops.rank = rank, robot.loops.negligible = negligible;
         });
 }
 

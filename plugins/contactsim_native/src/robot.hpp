@@ -29,6 +29,35 @@ struct Spring {
     double stiffness, rest;
 };
 
+// Two points that a loop holds together, each of a body by its joint; -1: of the world.
+struct Pin {
+    struct End {
+        int joint;
+        Vec3 point;
+    };
+    End first, second;
+};
+
+// Joints that a loop holds in proportion: the sum of factor * q is a value.
+struct Coupling {
+    struct Part {
+        int q, v;
+        double factor;
+    };
+    std::vector<Part> parts;
+    double value;
+};
+
+// What closes the loops of a tree of joints.
+struct Loops {
+    std::vector<Pin> pins;
+    std::vector<Coupling> couplings;
+    int rank = -1;            // of their rows; -1: as many as count at a state
+    double negligible = 0.0;  // share of the largest eigenvalue of C M^-1 C^T up to which one does not count
+
+    int size() const { return 3 * static_cast<int>(pins.size()) + static_cast<int>(couplings.size()); }
+};
+
 struct Robot {
     int nq = 0, nv = 0;
     std::vector<Joint> joints;
@@ -36,21 +65,23 @@ struct Robot {
     std::vector<double> armature, damping;
     std::vector<Spring> springs;
     std::vector<int> ancestor;  // velocity that moves the base of each one: the next one inwards, or -1
+    Loops loops;
 
     void link();  // fills `ancestor`, once all joints are there
 };
 
-// Velocities that move something, outermost first: two of them with all that are inwards of these.
+// Velocities that move something, outermost first: two of them with all that are inwards of these; or all up to one.
 struct Tips {
     int one, two = -1;  // -1: none
+    bool all = false;
 
     int outermost() const { return std::max(one, two); }
     void go_inwards(const Robot& robot) {
-        const int k = outermost();
-        if (one == k) one = robot.ancestor[k];
-        if (two == k) two = robot.ancestor[k];
+        const int k = outermost(), next = all ? k - 1 : robot.ancestor[k];
+        if (one == k) one = next;
+        if (two == k) two = next;
     }
-    bool operator==(const Tips& b) const { return one == b.one && two == b.two; }
+    bool operator==(const Tips& b) const { return one == b.one && two == b.two && all == b.all; }
 };
 
 // The ground that a robot touches, at the time of a sweep: how it moves as a whole.

@@ -1,0 +1,134 @@
+"""Closed loops in C++ against Python; skipped where the compiled engine is not installed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from linkages import above_ground, five_bar_leg, four_bar
+
+import contactsim as cs
+from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.contact_dynamics.rigid_arc import closed_forces
+from contactsim.hybrid.stepper import Stepper
+
+pytest.importorskip("contactsim_native._native")  # its sources alone are no package
+
+Array = np.ndarray
+TIGHT = cs.Tolerances(1e-10, 1e-12)
+RUN = 1e-9  # of two runs that differ in rounding
+TIME = 1e-10  # of their events [s]
+MOTION = 1e-11  # of accelerations and forces, relative to the largest
+MATRIX = 1e-7  # of derivatives of runs, relative to the largest
+
+
+def held_bars(kind: str) -> tuple[cs.ContactSystem, cs.State]:
+    """Two free bars, held at a point, a hinge or welded, of which the ends of one come down onto the ground."""
+    model = pin.Model()
+    for name in ("a", "b"):
+        joint = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), f"{name}_root")
+        model.appendBodyToJoint(joint, pin.Inertia(1.0, np.zeros(3), 0.1 * np.eye(3)), pin.SE3.Identity())
+        model.addFrame(pin.Frame(name, joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+    ends = [cs.ContactPoint("a", (x, 0.0, 0.0), friction=0.3, name=f"end{k}") for k, x in enumerate((-0.4, 0.4))]
+    rng = np.random.default_rng(3)
+    robot = cs.Robot(model, ends)
+    q, v = robot.space.integrate(pin.neutral(model), 0.3 * rng.normal(size=12)), rng.normal(size=12)
+    loop = cs.LoopClosure("a", "b", (0.2, 0, 0), (0, -0.3, 0), (0.1, 0.2, 0), kind=kind, name="joint")
+    system = cs.ContactSystem(robot, loops=[loop])
+    q[[2, 9]] += 0.6
+    return system, system.close(q, v)
+
+
+def gripper() -> tuple[cs.ContactSystem, cs.State]:
+    """A humanoid whose grippers have coupled joints, tilted above the ground."""
+    robot = cs.load_robot("talos_full")
+    q = robot.nominal.copy()
+    q[3:7] = (pin.Quaternion(q[3:7]) * pin.Quaternion(pin.exp3(np.array([0.03, -0.02, 0.05])))).coeffs()
+    q[2] += 0.05
+    system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=2000.0, kd=80.0))
+    return system, cs.State(q, np.zeros(robot.nv))
+
+
+def leg(**options: Any) -> tuple[cs.ContactSystem, cs.State]:
+    system = five_bar_leg("free_flyer", **options)
+    return system, above_ground(system, height=0.465)
+
+
+SYSTEMS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float]] = {
+    "leg": (leg, 0.15),
+    "compliant leg": (lambda: leg(law="spring-damper"), 0.15),
+    "point": (lambda: held_bars("point"), 0.15),
+    "weld": (lambda: held_bars("pose"), 0.15),
+    "gripper": (gripper, 0.1025),  # 20 events; after some hundred, rounding decides which of two comes first
+    "four-bar": (lambda: (four_bar(), four_bar().close([-1.0, 0.8, -2.0], [5.0, 0.0, 0.0])), 0.15),
+}
+
+
+@pytest.mark.parametrize(("make", "end"), SYSTEMS.values(), ids=SYSTEMS)
+def test_runs_are_those_of_python(make: Callable, end: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    system, start = make()
+    steps: list[float] = []
+    original = Stepper.step
+    monkeypatch.setattr(Stepper, "step", lambda self, bound: steps.append(self.t) or original(self, bound))
+    runs, taken = [], []
+    for kind in ("native", "python"):
+        steps.clear()
+        runs.append(cs.simulate(system, start, (0.0, end), tolerances=TIGHT, integrator="DOP853", engine=kind))
+        taken.append(len(steps))
+    one, two = runs
+    assert taken[0] < 0.2 * taken[1], taken
+    assert one.status is two.status is cs.Status.FINISHED, (one.message, two.message)
+    assert [event.fired for event in one.all_events] == [event.fired for event in two.all_events]
+    assert max((abs(a.time - b.time) for a, b in zip(one.all_events, two.all_events, strict=True)), default=0.0) < TIME
+    for t in np.linspace(0.0, end, 21):
+        assert np.abs(one.arc_at(t)(t) - two.arc_at(t)(t)).max() < RUN
+    one.check()
+    for found, expected in zip(*(run.loop_forces(0.1).values() for run in runs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [leg, lambda: held_bars("hinge"), gripper], ids=["leg", "hinge", "gripper"])
+def test_motions_are_those_of_python(make: Callable) -> None:
+    """Sticking, slipping and sliding without friction, at random velocities that need not keep the loops closed."""
+    system, start = make()
+    x = system.start(0.0, system.pack(start)).x
+    rng, count = np.random.default_rng(4), system.world.count
+    slips = ContactState(Mode.SLIP, Phase.FREE)
+    for state in (ContactState(), ContactState(Mode.STICK), slips):
+        mode = SystemMode((state, *[ContactState()] * (count - 1)))
+        for _ in range(3):
+            y = x.copy()
+            y[system.robot.nq : system.robot.nq + system.robot.nv] += 0.1 * rng.normal(size=system.robot.nv)
+            fields, forces = [], []
+            for kind in ("native", "python"):
+                own = system.on_engine(kind)
+                own.start(0.0, own.pack(start))  # by which the rank of the loops is known
+                flow = own.flow(mode).rebased(0.0, y)
+                assert (flow.cruise is not None) == (kind == "native")
+                fields.append(flow.field(0.0, y))
+                forces.append(closed_forces(own.world, 0.0, y, mode))
+            assert np.abs(fields[0] - fields[1]).max() < MOTION * np.abs(fields[1]).max()
+            for i, expected in forces[1].items():
+                assert np.abs(forces[0][i] - expected).max() < MOTION * max(1.0, np.abs(expected).max())
+
+
+def test_a_state_that_drifts_is_put_back_as_python_does() -> None:
+    system, start = leg()
+    x = system.start(0.0, system.pack(start)).x
+    rng = np.random.default_rng(5)
+    moved = system.space().integrate(x, 1e-6 * rng.normal(size=2 * system.robot.nv))
+    found = []
+    for kind in ("native", "python"):
+        own = system.on_engine(kind)
+        mode = own.start(0.0, own.pack(start)).mode
+        found.append(own.flow(mode).project(0.0, moved.copy()))
+    assert np.abs(found[0] - moved).max() > 1e-8
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-12)
+
+
+def test_derivatives_of_such_runs_are_those_of_python() -> None:
+    system, start = leg()
+    runs = [cs.simulate(system, start, (0.0, 0.1), tolerances=TIGHT, engine=kind) for kind in ("native", "python")]
+    found, expected = (cs.linearize(run).matrix() for run in runs)
+    assert np.abs(found - expected).max() < MATRIX * np.abs(expected).max()
