@@ -28,6 +28,7 @@ from .features import Circle, Ellipsoid, Feature, Point
 ROUNDS = 60  # of Newton's method; some six do
 LONGEST = 0.3  # rad: largest turn of the normal, or along a rim, in one round
 FOLLOWED = 12  # rounds along a rim after which its lowest point is looked for all around
+TILTED = 2.0  # s at the start, in units of that above which there is one lowest point, from which on it is followed
 SAMPLES = 24  # places around a rim
 AROUND = 2.0 * np.pi * np.arange(SAMPLES) / SAMPLES
 UP = np.array([0.0, 0.0, 1.0])
@@ -212,16 +213,19 @@ def _ground_below(terrain: Terrain, t: float, core: Array, near: bool) -> tuple[
 def _of_rims(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool) -> OverGround:
     """The points of rims: the one that is found downhill where it is the only one, else one of those all around."""
     rims = _Rims(pose.o + turn(pose.R, body.centre), turn(pose.R, body.axis), body.rim, terrain, t, near)
-    growth = terrain.growth(t, 0.0, body.offset)
-    only = np.inf if growth is None else body.rim * growth.curvature  # s above which there is no other
-    angle, seen, settled = rims.followed(np.zeros(len(body.rim)))
-    among = np.flatnonzero(~(settled & (seen.lean > only)))
+    growth, angle = terrain.growth(t, 0.0, body.offset), np.zeros(len(body.rim))
+    only = np.full(len(angle), np.inf) if growth is None else body.rim * growth.curvature  # s above which it is alone
+    alone = rims.look(angle).lean > TILTED * only
+    if len(tilted := np.flatnonzero(alone)):
+        angle[tilted], seen, settled = rims.chosen(tilted).followed(angle[tilted])
+        alone[tilted] = settled & (seen.lean > only[tilted])
+    among = np.flatnonzero(~alone)
     if len(among):
         doubtful = rims.chosen(among)
         angle[among] = replace(doubtful, near=False).lowest(angle[among])
         if near:
             angle[among] = doubtful.nearest(angle[among])
-        seen = rims.look(angle)
+    seen = rims.look(angle)
     return OverGround(seen.normal, seen.core)
 
 
@@ -306,15 +310,17 @@ class _Rims:
         own, begin = np.nonzero((slope < 0.0) & (np.roll(slope, -1, axis=1) >= 0.0))
         if not len(own):
             return otherwise
-        angle, lean = self.chosen(own)._between(AROUND[begin], AROUND[begin] + AROUND[1])
+        ahead = slope[own, (begin + 1) % SAMPLES]
+        way = AROUND[1] * slope[own, begin] / (slope[own, begin] - ahead)
+        angle, lean = self.chosen(own)._between(AROUND[begin], AROUND[begin] + way, AROUND[begin] + AROUND[1])
         order = np.argsort(lean, kind="stable")  # of each rim the last one stays
         found = otherwise.copy()
         found[own[order]] = angle[order]
         return found
 
-    def _between(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Angles (k,) at which the slopes pass from below zero to above, and s there."""
-        angle, last, settled = 0.5 * (low + high), high - low, np.zeros(len(low), dtype=bool)
+    def _between(self, low: Array, angle: Array, high: Array) -> tuple[Array, Array]:
+        """Angles (k,) at which the slopes pass from below zero to above, and s there, from guesses."""
+        last, settled = high - low, np.zeros(len(low), dtype=bool)
         for _ in range(ROUNDS):
             seen = self.look(angle)
             low, high = np.where(seen.slope < 0.0, angle, low), np.where(seen.slope < 0.0, high, angle)
@@ -323,7 +329,7 @@ class _Rims:
             if settled.all():
                 break
             onward = angle + step
-            inside = (low <= onward) & (onward <= high) & (seen.bend > 0.0)
+            inside = (low - ROUGH <= onward) & (onward <= high + ROUGH) & (seen.bend > 0.0)
             angle = np.where(settled, angle, np.where(inside, onward, 0.5 * (low + high)))
             last = np.abs(step)
         return angle, seen.lean
