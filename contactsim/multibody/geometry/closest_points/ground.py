@@ -12,7 +12,8 @@ which complex steps can be taken. Bodies go along the last axis but those of vec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,13 @@ from .equations import Pose, cross, turn, turn_back
 from .features import Circle, Ellipsoid, Feature, Point
 
 ROUNDS = 60  # of Newton's method; some six do
-LONGEST = 0.3  # rad: largest turn of the normal in one round
+LONGEST = 0.3  # rad: largest turn of the normal, or along a rim, in one round
+FOLLOWED = 12  # rounds along a rim after which its lowest point is looked for all around
+TILTED = 2.0  # s at the start, in units of that above which there is one lowest point, from which on it is followed
+SAMPLES = 24  # places around a rim
+AROUND = 2.0 * np.pi * np.arange(SAMPLES) / SAMPLES
+UP = np.array([0.0, 0.0, 1.0])
+NONE = np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +43,28 @@ class Rounded:
         centre: c (k, 3) [m].
         square: M (k, 3, 3) [m^2].
         offset: r (k,) [m].
+        axis, rim: of discs a (k, 3) and R (k,) [m]; zero of all others.
     """
 
     centre: Array
     square: Array
     offset: Array
+    axis: Array
+    rim: Array
 
     @staticmethod
     def of(features: Sequence[Feature]) -> Rounded:
         """Points, circles and ellipsoids."""
         squares = np.array([_square(feature) for feature in features]).reshape(-1, 3, 3)
         centres = np.array([feature.centre for feature in features]).reshape(-1, 3)
-        return Rounded(centres, squares, np.array([feature.offset for feature in features]))
+        offsets = np.array([feature.offset for feature in features])
+        discs = [(feature.axis, feature.radius) if isinstance(feature, Circle) else (NONE, 0.0) for feature in features]
+        axes = np.array([axis for axis, _ in discs]).reshape(-1, 3)
+        return Rounded(centres, squares, offsets, axes, np.array([rim for _, rim in discs]))
 
-    def chosen(self, which: Sequence[int]) -> Rounded:
+    def chosen(self, which: Sequence[int] | Array) -> Rounded:
         """Some of them."""
-        return Rounded(*(part[list(which)] for part in (self.centre, self.square, self.offset)))
+        return Rounded(*(part[which] for part in (self.centre, self.square, self.offset, self.axis, self.rim)))
 
     def under(self, m: Array) -> tuple[Array, Array]:
         """p (..., k, 3) at outward unit normals m, and S = dp/dm (..., k, 3, 3) there [m]."""
@@ -142,9 +155,25 @@ def lowest(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool = F
         near: take the normal at the nearest point of the ground, not at the one right below.
 
     Raises:
-        SingularError: they are not found: a body lies in a hollow that bends more than itself.
+        SingularError: they are not found: a body lies in a hollow that bends more than itself, or, where `near`, the
+            rim of a disc on a hump on which the disc lies flat.
     """
-    n, last = np.broadcast_to([0.0, 0.0, 1.0], body.centre.shape), np.inf
+    discs = np.flatnonzero(body.rim)
+    if not len(discs):
+        return _of_round_bodies(body, pose, terrain, t, near)
+    rims = _of_rims(body.chosen(discs), Pose(pose.R[discs], pose.o[discs]), terrain, t, near)
+    others = np.flatnonzero(body.rim == 0.0)
+    if not len(others):
+        return rims
+    rest = _of_round_bodies(body.chosen(others), Pose(pose.R[others], pose.o[others]), terrain, t, near)
+    n, core = np.empty((2, *body.centre.shape))
+    n[discs], core[discs] = rims
+    n[others], core[others] = rest
+    return OverGround(n, core)
+
+
+def _of_round_bodies(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool) -> OverGround:
+    n, last = np.broadcast_to(UP, body.centre.shape), np.inf
     for _ in range(ROUNDS):
         core, S = placed(body, pose, n)
         normal, hessian = _ground_below(terrain, t, core, near)
@@ -155,10 +184,14 @@ def lowest(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool = F
             return OverGround(n, core)
         n, last = n + step * np.minimum(1.0, LONGEST / np.maximum(sizes, LONGEST)), size
         n = n / np.linalg.norm(n, axis=-1, keepdims=True)
-    place = ", ".join(f"{c:.4g}" for c in core[int(np.argmax(sizes))])
+    place = _words(core[int(np.argmax(sizes))])
     raise SingularError(
         f"the point of a body nearest to the ground near ({place}) m is not found; it bends less than the ground"
     )
+
+
+def _words(place: Array) -> str:
+    return ", ".join(f"{c:.4g}" for c in place)
 
 
 def _ground_below(terrain: Terrain, t: float, core: Array, near: bool) -> tuple[Array, Array]:
@@ -172,6 +205,143 @@ def _ground_below(terrain: Terrain, t: float, core: Array, near: bool) -> tuple[
     by_place[:, 0, 0] = by_place[:, 1, 1] = 1.0
     by_place[:, 2, :2] = -ground.normal[:, :2] / ground.normal[:, 2:]
     return ground.normal, ground.hessian @ by_place
+
+
+# --- rims of discs ------------------------------------------------------------------------------------------------
+
+
+def _of_rims(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool) -> OverGround:
+    """The points of rims: the one that is found downhill where it is the only one, else one of those all around."""
+    rims = _Rims(pose.o + turn(pose.R, body.centre), turn(pose.R, body.axis), body.rim, terrain, t, near)
+    growth, angle = terrain.growth(t, 0.0, body.offset), np.zeros(len(body.rim))
+    only = np.full(len(angle), np.inf) if growth is None else body.rim * growth.curvature  # s above which it is alone
+    alone = rims.look(angle).lean > TILTED * only
+    if len(tilted := np.flatnonzero(alone)):
+        angle[tilted], seen, settled = rims.chosen(tilted).followed(angle[tilted])
+        alone[tilted] = settled & (seen.lean > only[tilted])
+    among = np.flatnonzero(~alone)
+    if len(among):
+        doubtful = rims.chosen(among)
+        angle[among] = replace(doubtful, near=False).lowest(angle[among])
+        if near:
+            angle[among] = doubtful.nearest(angle[among])
+    seen = rims.look(angle)
+    return OverGround(seen.normal, seen.core)
+
+
+class _Seen(NamedTuple):
+    """Points of rims (k, 3), the ground's normals there, N . e', s and s + R e' . H e' (k,)."""
+
+    core: Array
+    normal: Array
+    slope: Array
+    lean: Array
+    bend: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Rims:
+    """Rims over ground at a time: centres and axes (k, 3) in the world, and radii (k,)."""
+
+    centre: Array
+    axis: Array
+    radius: Array
+    terrain: Terrain
+    t: float
+    near: bool
+
+    def chosen(self, which: Array) -> _Rims:
+        """Some of them, as often as they are named."""
+        return replace(self, centre=self.centre[which], axis=self.axis[which], radius=self.radius[which])
+
+    @cached_property
+    def _across(self) -> tuple[Array, Array]:
+        """Unit vectors (k, 3) across the axes from which angles count: downhill where the rims are tilted, and e'."""
+        first = cross(self.axis, np.eye(3)[np.argmin(np.abs(self.axis), axis=-1)])
+        down = self.axis * self.axis[:, 2:] - UP
+        sizes = np.linalg.norm(down, axis=-1, keepdims=True)
+        first = np.where(sizes > ROUGH, down / np.maximum(sizes, ROUGH), first)
+        ahead = cross(self.axis, first)
+        ahead = ahead / np.linalg.norm(ahead, axis=-1, keepdims=True)
+        return cross(ahead, self.axis), ahead
+
+    def look(self, angle: Array) -> _Seen:
+        """The rims at angles (k,)."""
+        (u, v), C, S = self._across, np.cos(angle)[:, None], np.sin(angle)[:, None]
+        e, ahead = C * u + S * v, C * v - S * u
+        core = self.centre + self.radius[:, None] * e
+        normal, hessian = _ground_below(self.terrain, self.t, core, self.near)
+        slope, lean = (normal * ahead).sum(axis=-1), -(normal * e).sum(axis=-1)
+        return _Seen(core, normal, slope, lean, lean + self.radius * (ahead * turn(hessian, ahead)).sum(axis=-1))
+
+    def followed(self, angle: Array) -> tuple[Array, _Seen, Array]:
+        """Angles (k,) downhill from given ones, and which of them (k,) are settled."""
+        last = np.full(len(self.radius), np.inf)
+        for _ in range(FOLLOWED):
+            seen = self.look(angle)
+            step = _downhill(seen)
+            settled = (np.abs(step) < ROUGH) & ((step == 0.0) | (np.abs(step) >= last)) & (seen.bend > 0.0)
+            if settled.all():
+                break
+            angle, last = np.where(settled, angle, angle + step), np.abs(step)
+        return angle, seen, settled
+
+    def nearest(self, angle: Array) -> Array:
+        """Angles (k,) of the nearest points, from those right above the ground.
+
+        Raises:
+            SingularError: there is none by these, or it is on a hump.
+        """
+        angle, seen, settled = self.followed(angle)
+        astray = ~settled | (seen.lean <= 0.0)
+        if astray.any():
+            place = _words(seen.core[int(np.argmax(astray))])
+            raise SingularError(
+                f"no point of the rim of a disc near ({place}) m is the nearest to the ground: the disc is flat on it;"
+                " give it a smaller radius, or the ground less curvature"
+            )
+        return angle
+
+    def lowest(self, otherwise: Array) -> Array:
+        """Angles (k,) of the least distances whose s is largest; `otherwise` of rims that run level all around."""
+        count = len(self.radius)
+        everywhere = self.chosen(np.repeat(np.arange(count), SAMPLES))
+        slope = everywhere.look(np.tile(AROUND, count)).slope.reshape(count, SAMPLES)
+        own, begin = np.nonzero((slope < 0.0) & (np.roll(slope, -1, axis=1) >= 0.0))
+        if not len(own):
+            return otherwise
+        ahead = slope[own, (begin + 1) % SAMPLES]
+        way = AROUND[1] * slope[own, begin] / (slope[own, begin] - ahead)
+        angle, lean = self.chosen(own)._between(AROUND[begin], AROUND[begin] + way, AROUND[begin] + AROUND[1])
+        order = np.argsort(lean, kind="stable")  # of each rim the last one stays
+        found = otherwise.copy()
+        found[own[order]] = angle[order]
+        return found
+
+    def _between(self, low: Array, angle: Array, high: Array) -> tuple[Array, Array]:
+        """Angles (k,) at which the slopes pass from below zero to above, and s there, from guesses."""
+        last, settled = high - low, np.zeros(len(low), dtype=bool)
+        for _ in range(ROUNDS):
+            seen = self.look(angle)
+            low, high = np.where(seen.slope < 0.0, angle, low), np.where(seen.slope < 0.0, high, angle)
+            step = _downhill(seen)
+            settled |= (np.abs(step) < ROUGH) & ((step == 0.0) | (np.abs(step) >= last)) & (seen.bend > 0.0)
+            if settled.all():
+                break
+            onward = angle + step
+            inside = (low - ROUGH <= onward) & (onward <= high + ROUGH) & (seen.bend > 0.0)
+            angle = np.where(settled, angle, np.where(inside, onward, 0.5 * (low + high)))
+            last = np.abs(step)
+        return angle, seen.lean
+
+
+def _downhill(seen: _Seen) -> Array:
+    """Newton's steps (k,) along rims; where the distance is not convex the longest ones downhill."""
+    newton = -seen.slope / np.where(seen.bend > 0.0, seen.bend, 1.0)
+    return np.where(seen.bend > 0.0, np.clip(newton, -LONGEST, LONGEST), -LONGEST * np.sign(seen.slope))
+
+
+# --- how they move ------------------------------------------------------------------------------------------------
 
 
 def settled_over(body: Rounded, pose: Pose, jet: GroundJet, start: OverGround) -> tuple[OverGround, Array]:

@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from tolerances import CLOSEST_MINIMUM, CLOSEST_POINT, CLOSEST_RATE, CLOSEST_SECOND
 
 from contactsim import terrain
+from contactsim.errors import SingularError
 from contactsim.hybrid.differences import derivative
 from contactsim.multibody.geometry.closest_points.equations import Pose
 from contactsim.multibody.geometry.closest_points.features import Circle, Ellipsoid, Point
@@ -19,6 +20,7 @@ from contactsim.multibody.geometry.closest_points.ground import (
     drift_over,
     jet_at,
     lowest,
+    placed,
     settled_over,
 )
 
@@ -117,3 +119,73 @@ def test_rates_and_their_derivatives(ground):
 
     differences = derivative(rates_there, STEP)
     assert np.abs(differences - second).max() < 10.0 * loose * CLOSEST_SECOND * max(1.0, np.abs(second).max())
+
+
+def quadric(a, b):
+    """The ground h = a x^2 + b y^2."""
+    return terrain.Function(
+        lambda t, x, y: a * x * x + b * y * y,
+        lambda t, x, y: 2.0 * np.array([a * x, b * y]),
+        lambda t, x, y: 2.0 * np.diag([a, b]),
+        curvature=2.0 * max(abs(a), abs(b)),
+    )
+
+
+QUADRICS = {"saddle": (0.25, -0.25), "hump": (-0.3, -0.1), "hollow": (0.3, 0.1)}
+AROUND = np.linspace(0.0, 2.0 * np.pi, 7201)[:-1]
+
+
+def lowest_around(a, b, centre, axis, radius):
+    """s = -N . e of the points of a rim, where it is higher above quadrics than neither of its neighbours, with e."""
+    first = np.cross(axis, [1.0, 0.0, 0.0])
+    first = first / np.linalg.norm(first)
+    e = np.cos(AROUND)[:, None] * first + np.sin(AROUND)[:, None] * np.cross(axis, first)
+    x, y, z = (centre + radius * e).T
+    clear = z - a * x * x - b * y * y
+    normals = np.column_stack([-2.0 * a * x, -2.0 * b * y, np.ones(len(x))])
+    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    least = (clear <= np.roll(clear, 1)) & (clear <= np.roll(clear, -1))
+    return -(normals * e).sum(axis=1)[least], e[least]
+
+
+@pytest.mark.parametrize("ground", QUADRICS)
+def test_rims_of_discs_that_lie_nearly_flat(ground):
+    """Of the points of a rim that are lower than those beside them, the one whose normal leans most is found."""
+    hills, rng = quadric(*QUADRICS[ground]), np.random.default_rng(3)
+    disc = Rounded.of([Circle(np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.2)])
+    for tilt in (0.0, 1e-9, 1e-5, 1e-3, 0.03, 0.1, 0.2, 0.3):
+        for _ in range(5):
+            heading, place = rng.uniform(0.0, 2.0 * np.pi), rng.uniform([-0.3, -0.3, 0.1], [0.3, 0.3, 0.2])
+            R = Rotation.from_rotvec(tilt * np.array([np.cos(heading), np.sin(heading), 0.0])).as_matrix()
+            found = lowest(disc, Pose(R[None], place[None]), hills, 0.0)
+            e = (found.core[0] - place) / 0.2
+            leans, ways = lowest_around(*QUADRICS[ground], place, R[:, 2], 0.2)
+            assert -found.normal[0] @ e == pytest.approx(leans.max(), abs=1e-4)
+            assert np.abs(ways - e).max(axis=1).min() < 2e-3
+            assert e @ R[:, 2] == pytest.approx(0.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("hills", [terrain.Sinusoid(0.0, 2.0, 1.0), terrain.Sinusoid(0.05, 9.0, 7.0)])
+def test_rims_over_level_and_over_rough_ground(hills):
+    """Some point of the rim is found at any tilt, over ground that bends more than the disc, too."""
+    disc, rng = Rounded.of([Circle(np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.2)]), np.random.default_rng(4)
+    for tilt in (0.0, 1e-16, 1e-9, 1e-3, 0.1, 1.5):
+        for axis in rng.normal(size=(10, 3)):
+            R = Rotation.from_rotvec(tilt * axis).as_matrix()
+            arm = lowest(disc, Pose(R[None], np.array([[0.1, 0.2, 0.3]])), hills, 0.0).core[0] - [0.1, 0.2, 0.3]
+            assert [np.linalg.norm(arm), arm @ R[:, 2]] == pytest.approx([0.2, 0.0], abs=1e-12)
+
+
+def test_a_disc_on_a_hump_has_no_rim_on_the_ground():
+    """Its rim is refused where it is asked for as a contact; tilted farther it touches."""
+    hills = quadric(*QUADRICS["hump"])
+    disc = Rounded.of([Circle(np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.2)])
+    for tilt, touches in ((0.02, False), (0.3, True)):
+        R = Rotation.from_rotvec([tilt, 0.0, 0.0]).as_matrix()
+        pose = Pose(R[None], np.array([[0.0, 0.0, 0.01 + 0.2 * np.sin(tilt)]]))
+        if touches:
+            found = lowest(disc, pose, hills, 0.0, near=True)
+            assert np.abs(placed(disc, pose, found.normal)[0] - found.core).max() < CLOSEST_POINT
+        else:
+            with pytest.raises(SingularError, match=r"no point of the rim of a disc near .* is flat on it"):
+                lowest(disc, pose, hills, 0.0, near=True)
