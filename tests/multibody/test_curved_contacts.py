@@ -82,15 +82,32 @@ def test_rows_are_gradients_of_gaps_and_biases_their_rates(robot, ground):
 
 
 def test_a_flat_disc_is_held_by_its_points():
-    """Flat, the rim is off; tilted, its points are; both are there in between."""
+    """Flat, the rim does not touch; tilted, its points do not; both do in between, the rim not while points hold."""
     cylinder = cs.Robot.cylinder(1.0, 0.1, 0.3)
     mechanism = cylinder.bind(cs.terrain.Flat(), np.array([0.0, 0.0, -9.81]), True)
-    for tilt, rim, points in ((0.0, False, True), (7e-7, True, True), (1e-3, True, False)):
+    held = mechanism.within({2: mechanism.region(np.zeros(7), 2)})
+    for tilt, rim, points in ((0.0, False, True), (3.5e-8, True, True), (1e-3, True, False)):
         q = np.array([0.0, 0.0, 0.15, np.sin(0.5 * tilt), 0.0, 0.0, np.cos(0.5 * tilt)])
         gaps = mechanism.gaps(0.0, q)
-        assert (gaps[0] < 0.1) == rim
+        assert (gaps[0] < 1e-8) == rim
+        assert held.gaps(0.0, q)[0] == held.gap_motion(0.0, q, np.zeros(6), 0).value == 1.0
         assert (np.abs(gaps[2:10]) < 2e-7).all() == points
         assert abs(gaps[0 if rim else 2 :][0]) < 1.1 * 0.1 * max(tilt, 1e-16)
+        assert mechanism.gap_motion(0.0, q, np.zeros(6), 0).value == pytest.approx(gaps[0], abs=1e-16)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3])
+@pytest.mark.parametrize(("radius", "spin"), [(0.02, 0.5), (0.05, 0.02), (0.05, 0.08), (0.2, 0.5)])
+def test_a_standing_cylinder_tips_over_two_of_its_points(radius: float, spin: float, restitution: float) -> None:
+    """Their rim, which lies below the chord between them, takes over, and bounces there or does not."""
+    half, turned = 0.06, np.pi / 8
+    system = cs.ContactSystem(cs.Robot.cylinder(1.0, radius, 2.0 * half, friction=0.6, restitution=restitution))
+    chord = radius * np.cos(turned) * np.array([np.cos(turned), np.sin(turned), 0.0])
+    w = spin * np.array([-np.sin(turned), np.cos(turned), 0.0])
+    v = np.r_[np.cross(w, np.array([0.0, 0.0, half]) - chord), w]
+    run = cs.simulate(system, cs.State(np.array([0.0, 0.0, half, 0.0, 0.0, 0.0, 1.0]), v), (0.0, 0.02))
+    assert run.status.complete, run.message
+    run.check()
 
 
 def test_refusals():

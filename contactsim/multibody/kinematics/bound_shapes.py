@@ -133,7 +133,7 @@ class BoundShapes(Around):
         k = self._number.get(contact)
         if k is None:
             return self.inner.gap_motion(t, q, v, contact)
-        return self._curved.gap_motion(t, q, v, k)
+        return self._curved.gap_motion(t, q, v, k, self._held)
 
     def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
         """One by one."""

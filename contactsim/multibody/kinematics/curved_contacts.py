@@ -8,11 +8,12 @@ The material point x = c - r n of the body that is nearest to the ground moves o
 where the normal velocity is n . (l + w x x) + phi_t. Rows are E (J_l + J_w x x). Derivatives are complex steps through
 all of this (Squire and Trapp, 1998), as those of contacts between bodies.
 
-A disc that lies flat has no lowest point. Below the tilt FLAT fixed points of its rim hold it, above it the lowest one.
-What does not act is open: a rim with the gap OFF, a point with its height and RISE times what the tilt is more, so that
-no touch is missed where a disc tips from one side to the other. Closed ones end a little later than open ones begin:
-they hand over to each other, with a change of R FLAT (1 - cos(pi / n)) in height, 8e-9 m for a wheel of 0.1 m on eight
-points.
+A disc that lies flat has no lowest point. Below the tilt `flat` fixed points of its rim hold it, above it the lowest
+one. What does not act is open: a rim has RISE times the tilt that it lacks for a gap, at least, a point its height and
+RISE times what the tilt is more, so that no touch is missed where a disc tips from one side to the other. While points
+are closed their rim is OFF. Closed ones end a little later than open ones begin: they hand over to each other, with a
+change of 2 R flat (1 - cos(pi / n)) in height. R flat is LEVEL at most, and that change 8e-10 m on eight points: less
+than what contacts may start below the ground (`Tolerances.start_depth`), so that a rim that bounces off there leaves.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from ..geometry.closest_points.ground import (
     settled_over,
 )
 from ..terrain import Terrain
-from ..zero import FLAT, FLAT_ON_HILLS
+from ..zero import FLAT, FLAT_ON_HILLS, LEVEL
 from .plane_ground import follows, simple_model, skew, supports
 from .tangents import Tangents
 from .tangents import axes as frame_axes
@@ -53,7 +54,7 @@ COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 TILTED, LYING = (1,), (2,)  # regions: of a rim, of its fixed points
 ENDS = 0.25, 2.0  # tilts, in units of FLAT, at which a closed rim and closed fixed points end
 BEGIN = 0.5, 1.0  # above which an open rim, and below which open fixed points can touch
-OFF = 1.0  # m: gap of a rim that cannot touch
+OFF = 1.0  # m: gap of a rim whose disc is held by its points
 RISE = 1.0  # m/rad
 STEEP = 0.3  # tilt beyond which a rim's nearest point moves so slowly that its gap bends little
 
@@ -109,7 +110,7 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
     """
     if not isinstance(point, ContactRim):
         return CurvedContact(point.name, joint, on_axes(point.feature, placement), None, False, 0.0)
-    flat = FLAT
+    flat = min(FLAT, LEVEL / point.rim)
     if terrain.constant_normal() is None:
         if terrain.moving:
             raise InputError(
@@ -117,9 +118,22 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
             )
         growth = terrain.growth(0.0, 0.0, np.zeros(1))
         bend = float(growth.curvature[0]) if growth is not None else 0.0
-        flat = max(FLAT, min(FLAT_ON_HILLS * point.rim * bend, 0.5))
+        flat = max(flat, min(FLAT_ON_HILLS * point.rim * bend, 0.5))
     feature, disc = on_axes(point.feature, placement), on_axes(point.circle, placement)
     return CurvedContact(point.name, joint, feature, disc, point.angle is not None, flat)
+
+
+def _rims_of_points(contacts: Sequence[CurvedContact]) -> tuple[tuple[int, ...], ...]:
+    """Of each contact that is a fixed point of a disc, the rims of that disc; of others none."""
+    rims = [k for k, contact in enumerate(contacts) if contact.disc is not None and not contact.lying]
+    return tuple(tuple(k for k in rims if contact.lying and _same_disc(contact, contacts[k])) for contact in contacts)
+
+
+def _same_disc(one: CurvedContact, two: CurvedContact) -> bool:
+    a, b = one.disc, two.disc
+    assert a is not None and b is not None
+    same = one.joint == two.joint and a.radius == b.radius and a.offset == b.offset
+    return same and np.array_equal(a.centre, b.centre) and np.array_equal(a.axis, b.axis)
 
 
 def touch(body: Rounded, motion: Body, jet: GroundJet, start: OverGround, tangents: Tangents) -> Touch:
@@ -186,6 +200,7 @@ class CurvedKinematics(Computing):
         )
         self._lying = np.array([contact.lying for contact in contacts], dtype=bool)
         self._flat = np.array([contact.flat for contact in contacts])
+        self._rims = _rims_of_points(contacts)
         self.rows_each = 1 + tangents.count
 
     @cached_property
@@ -207,7 +222,14 @@ class CurvedKinematics(Computing):
         low = self._lowest(t, everything)
         gaps = np.array(self._terrain.gaps(t, low.core, self._bodies.offset))
         discs = [k for k in self._discs.tolist() if k not in held]
-        return self._masked(gaps, discs, low.normal) if discs else gaps
+        if discs:
+            gaps = self._masked(gaps, discs, low.normal)
+            gaps[list(self.standing(held) - set(held))] = OFF
+        return gaps
+
+    def standing(self, held: Collection[int]) -> set[int]:
+        """The rims of discs that closed contacts, `held`, hold by their fixed points."""
+        return {rim for k in held for rim in self._rims[k]}
 
     def _pose(self, chosen: Sequence[int]) -> Pose:
         """Poses (k, ...) of the joints of contacts."""
@@ -228,11 +250,12 @@ class CurvedKinematics(Computing):
         return np.asarray(np.linalg.norm(cross(axes, normals), axis=-1))
 
     def _masked(self, gaps: Array, discs: Sequence[int], normals: Array) -> Array:
-        """Gaps (contacts,) where those of open contacts of discs that do not act are raised."""
+        """Gaps (contacts,) where those of open contacts of discs that do not act are raised, down to where they do."""
         (rim, points), flat, lying = BEGIN, self._flat[discs], self._lying[discs]
         tilts = self._tilts(discs, normals[discs])
-        raised = gaps[discs] + RISE * np.maximum(0.0, tilts - points * flat)
-        gaps[discs] = np.where(lying, raised, np.where(tilts > rim * flat, gaps[discs], OFF))
+        raised, left = gaps[discs] + RISE * np.maximum(0.0, tilts - points * flat), rim * flat - tilts
+        lifted = np.where(left > 0.0, np.maximum(gaps[discs], RISE * left), gaps[discs])
+        gaps[discs] = np.where(lying, raised, lifted)
         return gaps
 
     def margin(self, q: Array, k: int) -> float:
@@ -257,8 +280,10 @@ class CurvedKinematics(Computing):
         n, axis = self._lowest(0.0, [k]).normal[0], self._pose([k]).R[0] @ disc.axis
         return float(axis @ n), np.cross(axis, n)
 
-    def gap_motion(self, t: float, q: Array, v: Array, k: int) -> Look:
-        """The gap of an open contact and its rate."""
+    def gap_motion(self, t: float, q: Array, v: Array, k: int, held: Collection[int] = ()) -> Look:
+        """The gap of an open contact and its rate, while others are closed."""
+        if k in self.standing(held):
+            return Look(OFF, 0.0, ("off",))
         self._data.forward_kinematics(q, v)
         contact, low = self.contacts[k], self._lowest(t, [k])
         gap = float(self._terrain.gaps(t, low.core, self._bodies.offset[[k]])[0])
@@ -271,8 +296,9 @@ class CurvedKinematics(Computing):
         if contact.lying:
             above = tilt - BEGIN[1] * contact.flat
             return Look(gap + RISE * above, rate, None) if above > 0.0 else Look(gap, rate, ())
-        if tilt <= BEGIN[0] * contact.flat:
-            return Look(OFF, 0.0, ("off",))
+        left = BEGIN[0] * contact.flat - tilt
+        if left > 0.0:
+            return Look(max(gap, RISE * left), rate, None)
         return Look(gap, rate, () if tilt > STEEP else None)
 
     def sizes(self) -> tuple[Array, Array]:
@@ -284,7 +310,12 @@ class CurvedKinematics(Computing):
         for k, contact in enumerate(self.contacts):
             feature = contact.feature
             radii = np.atleast_1d(getattr(feature, "radii", getattr(feature, "radius", 0.0)))
-            far[k] = float(np.linalg.norm(feature.centre)) + float(radii.max()) + feature.offset + RISE * contact.lying
+            far[k] = (
+                float(np.linalg.norm(feature.centre))
+                + float(radii.max())
+                + feature.offset
+                + RISE * (contact.disc is not None)
+            )
             if isinstance(feature, Circle):
                 bends[k] = feature.radius / STEEP
             elif len(radii) == 3:
