@@ -23,7 +23,7 @@ MOTION = 1e-11  # of accelerations and forces, relative to the largest
 MATRIX = 1e-7  # of derivatives of runs, relative to the largest
 
 
-def held_bars(kind: str) -> tuple[cs.ContactSystem, cs.State]:
+def held_bars(kind: str, **options: Any) -> tuple[cs.ContactSystem, cs.State]:
     """Two free bars, held at a point, a hinge or welded, of which the ends of one come down onto the ground."""
     model = pin.Model()
     for name in ("a", "b"):
@@ -35,7 +35,7 @@ def held_bars(kind: str) -> tuple[cs.ContactSystem, cs.State]:
     robot = cs.Robot(model, ends)
     q, v = robot.space.integrate(pin.neutral(model), 0.3 * rng.normal(size=12)), rng.normal(size=12)
     loop = cs.LoopClosure("a", "b", (0.2, 0, 0), (0, -0.3, 0), (0.1, 0.2, 0), kind=kind, name="joint")
-    system = cs.ContactSystem(robot, loops=[loop])
+    system = cs.ContactSystem(robot, loops=[loop], **options)
     q[[2, 9]] += 0.6
     return system, system.close(q, v)
 
@@ -127,8 +127,34 @@ def test_a_state_that_drifts_is_put_back_as_python_does() -> None:
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-12)
 
 
-def test_derivatives_of_such_runs_are_those_of_python() -> None:
-    system, start = leg()
+@pytest.mark.parametrize("make", [leg, lambda: held_bars("hinge"), gripper], ids=["leg", "hinge", "gripper"])
+def test_jacobians_are_those_of_python(make: Callable) -> None:
+    system, start = make()
+    x = system.start(0.0, system.pack(start)).x
+    state = system.close(start.q, 0.3 * np.random.default_rng(6).normal(size=system.robot.nv))
+    x[: system.robot.nq + system.robot.nv] = np.concatenate([state.q, state.v])
+    for one in (ContactState(), ContactState(Mode.STICK), ContactState(Mode.SLIP, Phase.FREE)):
+        mode = SystemMode((one, *[ContactState()] * (system.world.count - 1)))
+        found = []
+        for kind in ("native", "python"):
+            own = system.on_engine(kind)
+            own.start(0.0, own.pack(start))
+            flow = own.flow(mode).rebased(0.0, x)
+            if kind == "native":
+                directions = np.tile([1.0, 0.0], (len(mode.closed), 1))
+                q, v, none = *np.split(x, [own.robot.nq]), np.zeros((own.robot.nv, 2 * own.robot.nv))
+                assert flow.arc.compiled.derivatives(q, v, None, none, directions, 0.0) is not None
+            found.append(flow.jacobian(0.0, x))
+        assert np.abs(found[0] - found[1]).max() < MOTION * np.abs(found[1]).max()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [leg, lambda: leg(law="spring-damper"), lambda: held_bars("pose", law="spring-damper")],
+    ids=["leg", "compliant leg", "compliant weld"],
+)
+def test_derivatives_of_such_runs_are_those_of_python(make: Callable) -> None:
+    system, start = make()
     runs = [cs.simulate(system, start, (0.0, 0.1), tolerances=TIGHT, engine=kind) for kind in ("native", "python")]
     found, expected = (cs.linearize(run).matrix() for run in runs)
     assert np.abs(found - expected).max() < MATRIX * np.abs(expected).max()

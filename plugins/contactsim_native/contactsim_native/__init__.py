@@ -169,7 +169,7 @@ class NativeArc(CompiledArc):
         if arc.redundant:
             self._mode.make_redundant(REDUNDANCY, [closed.static_friction for closed in arc.closed])
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._redundant or robot.loops is not None)
+        self._differentiable = not (arc.drive is not None or self._redundant)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -197,9 +197,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is, and of closed loops.
+        None, too, of a ground that moves, of which the time says where it is.
         """
-        if self._redundant or self._plain.ground.motion is not None or self._plain.loops is not None:
+        if self._redundant or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))

@@ -44,6 +44,56 @@ Touch touch(const Contact& contact, const Sweep& sweep, const Footing& under) {
     return {under, centre, below, centre + below};
 }
 
+// An end of a pin of a loop as a contact without radius, whose axes are those of the world.
+struct PinEnd {
+    Contact contact;
+    double sign;
+};
+
+const Footing UPRIGHT{{Vec3{1.0, 0.0, 0.0}, Vec3{0.0, 1.0, 0.0}, Vec3{0.0, 0.0, 1.0}}, {}, {}};
+
+// Those of a pin that move.
+std::vector<PinEnd> ends_of(const Pin& pin) {
+    std::vector<PinEnd> found;
+    const auto add = [&](const Pin::End& end, double sign) {
+        if (end.joint < 0) return;
+        found.push_back({{}, sign});
+        found.back().contact.joint = end.joint, found.back().contact.centre = end.point;
+    };
+    add(pin.first, 1.0), add(pin.second, -1.0);
+    return found;
+}
+
+Vec3 pull_of(const DerivativeScratch& s, std::size_t pin) {
+    const double* own = &s.pull[3 * pin];
+    return {own[0], own[1], own[2]};
+}
+
+// The forces with which loops hold a motion: C^T pull = M a - f - J^T lam, the smallest ones.
+void find_pull(const Robot& robot, const ContactMode& mode, const double* applied, DerivativeScratch& s) {
+    const Scratch& own = s.scratch;
+    const int nv = robot.nv, m = robot.loops.size();
+    std::vector<double> left(s.acceleration);
+    own.sweep.weigh(robot, left.data());
+    for (int k = 0; k < nv; ++k) left[k] -= own.sweep.free[k] + applied[k];
+    for (int r = 0; r < mode.rows; ++r) add_scaled(left.data(), -s.forces.forces[r], &own.open[r * nv], nv);
+    s.pull.assign(m, 0.0);
+    for (int i = 0; i < m; ++i) {
+        for (int k = 0; k < nv; ++k) s.pull[i] += own.hold.lift[i * nv + k] * left[k];
+    }
+}
+
+// Adds these to the forces that joints pass on.
+void pull_loops(const Robot& robot, DerivativeScratch& s) {
+    for (std::size_t i = 0; i < robot.loops.pins.size() && !s.pull.empty(); ++i) {
+        for (const PinEnd& end : ends_of(robot.loops.pins[i])) {
+            const Vec3 force = pull_of(s, i) * end.sign;
+            const Touch at = touch(end.contact, s.scratch.sweep, UPRIGHT);
+            s.force[end.contact.joint] += Spatial{force, cross(at.point, force)} * -1.0;
+        }
+    }
+}
+
 // Accelerations, forces passed inwards (those of contacts among them) and Coriolis terms of all that a joint carries.
 void gather(const Robot& robot, const ContactMode& mode, DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
@@ -70,6 +120,7 @@ void gather(const Robot& robot, const ContactMode& mode, DerivativeScratch& s) {
         }
         row += rows_of(mode, mode.closed[i]);
     }
+    pull_loops(robot, s);
     for (int i = n - 1; i >= 0; --i) {
         const int parent = robot.joints[i].parent;
         if (parent >= 0) {
@@ -286,11 +337,11 @@ bool rows_by_state_on_hills(const Robot& robot, const Hills& hills, const Contac
 }
 
 // Derivatives of contact velocities and, accelerations held, of the accelerations along a contact's rows.
-void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& contact, const Touch& at,
-                   const DerivativeScratch& s, Rows rates, Rows change) {
+void rows_by_state(const Robot& robot, const Contact& contact, const Touch& at, int count, const DerivativeScratch& s,
+                   Rows rates, Rows change) {
     const Sweep& sweep = s.scratch.sweep;
     const Joint& joint = robot.joints[contact.joint];
-    const int nv = robot.nv, count = static_cast<int>(mode.terrain.basis.size());
+    const int nv = robot.nv;
     const Spatial &velocity = sweep.velocity[contact.joint], &acceleration = s.full[contact.joint];
     const Vec3& w = velocity.angular;
     const Vec3 speed = velocity.linear + cross(w, at.centre);
@@ -420,6 +471,60 @@ void yield_by_state(const Closed& closed, double gap, const double* speeds, cons
     }
 }
 
+// Derivatives of the rows of loops by q and v.
+void differentiate_loops(const Robot& robot, int columns, DerivativeScratch& s) {
+    const int nv = robot.nv, m = robot.loops.size();
+    Matrix rates, change;
+    s.loop_rates.clear(m, columns), s.loop_change.clear(m, columns);
+    for (std::size_t i = 0; i < robot.loops.pins.size(); ++i) {
+        for (const PinEnd& end : ends_of(robot.loops.pins[i])) {
+            rates.clear(3, columns), change.clear(3, columns);
+            const Touch at = touch(end.contact, s.scratch.sweep, UPRIGHT);
+            rows_by_state(robot, end.contact, at, 3, s, rates.rows(), change.rows());
+            for (int r = 0; r < 3; ++r) {
+                const int row = 3 * static_cast<int>(i) + r;
+                add_scaled(s.loop_rates.rows()[row], end.sign, rates.rows()[r], nv);
+                add_scaled(s.loop_change.rows()[row], end.sign, change.rows()[r], 2 * nv);
+            }
+        }
+    }
+    for (int i = 0; i < m; ++i) std::copy_n(&s.scratch.hold.rows[i * nv], nv, s.loop_rates.rows()[i] + nv);
+}
+
+// Derivatives of a row of a contact along motions that keep the loops closed, from those as if these were open.
+void reduce_by_state(const Robot& robot, int row, double* rates, double* change, const DerivativeScratch& s) {
+    const int nv = robot.nv;
+    for (int i = 0; i < robot.loops.size(); ++i) {
+        double across = 0.0;
+        for (int k = 0; k < nv; ++k) across += s.scratch.open[row * nv + k] * s.scratch.hold.lift[i * nv + k];
+        add_scaled(rates, -across, s.loop_rates.rows()[i], 2 * nv);
+        add_scaled(change, -across, s.loop_change.rows()[i], 2 * nv);
+    }
+}
+
+// What loops leave of the derivative of the forces: P^T d - C^T Q d(C a + C' v), in which their own forces do not turn.
+void reduce_forces(const Robot& robot, Rows d, int columns, DerivativeScratch& s) {
+    Hold& hold = s.scratch.hold;
+    const int nv = robot.nv, m = robot.loops.size();
+    for (std::size_t i = 0; i < robot.loops.pins.size(); ++i) {
+        for (const PinEnd& end : ends_of(robot.loops.pins[i])) {
+            const Touch at = touch(end.contact, s.scratch.sweep, UPRIGHT);
+            stay_below(robot, end.contact, at, pull_of(s, i) * end.sign, s.scratch.sweep, d);
+        }
+    }
+    hold.invert(s.loop_change.rows(), s.loop_change.stride);
+    for (int i = 0; i < m; ++i) {
+        double* taken = s.loop_change.rows()[i];
+        for (int k = 0; k < nv; ++k) add_scaled(taken, hold.lift[i * nv + k], d[k], columns);
+    }
+    for (int i = 0; i < m; ++i) {
+        const double *own = &hold.rows[i * nv], *taken = s.loop_change.rows()[i];
+        for (int k = 0; k < nv; ++k) {
+            if (own[k] != 0.0) add_scaled(d[k], -own[k], taken, columns);
+        }
+    }
+}
+
 // Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all
 // contacts; false where there is no ground.
 bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const double* q, Rows d, int columns,
@@ -434,10 +539,8 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
         const int count = rows_of(mode, closed);
         const int first = static_cast<int>(row);
         const Rows rates = Rows{s.rates.data(), width}.from(first), direct = Rows{s.direct.data(), width}.from(first);
-        for (int r = 0; r < count; ++r) {
-            const double* own = &s.scratch.row[(first + r) * nv];
-            std::copy(own, own + nv, rates[r] + nv);
-        }
+        const std::vector<double>& open = robot.loops.size() ? s.scratch.open : s.scratch.row;
+        for (int r = 0; r < count; ++r) std::copy_n(&open[(first + r) * nv], nv, rates[r] + nv);
         if (closed.contact.other) {
             const PairRows own = pair_rows(robot, mode, closed.contact, s);
             stay_between(robot, closed.contact, own, &s.forces.forces[first], sweep, d);
@@ -452,8 +555,11 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
                 if (!rows_by_state_on_hills(robot, *hills, closed.contact, at, count - 1, s, rates, change))
                     return false;
             } else {
-                rows_by_state(robot, mode, closed.contact, at, s, rates, change);
+                rows_by_state(robot, closed.contact, at, count, s, rates, change);
             }
+        }
+        for (int r = first; r < first + count; ++r) {
+            reduce_by_state(robot, r, &s.rates[r * width], &s.change[r * width], s);
         }
         const bool turns = closed.state == State::slip_free, yields = closed.state == State::yields;
         if (turns) {
@@ -461,7 +567,7 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
                            2 * nv, across < 0 ? -1 : across++);
         } else if (yields) {
             const double gap = gap_of(mode, closed.contact, sweep, q);
-            yield_by_state(closed, gap, &s.forces.rates[first], &s.scratch.row[first * nv], count, rates, direct, nv);
+            yield_by_state(closed, gap, &s.forces.rates[first], &open[first * nv], count, rates, direct, nv);
         }
         if (turns || yields) {
             for (int r = yields ? 0 : 1; r < count; ++r) {
@@ -596,10 +702,13 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     const int nv = robot.nv, width = d.stride, wide = padded(columns);
     s.acceleration.resize(nv);
     if (!accelerate(robot, mode, references, q, v, applied, s.scratch, s.acceleration.data(), &s.forces)) return false;
+    if (robot.loops.size()) find_pull(robot, mode, applied, s);
     gather(robot, mode, s);
     shifts(robot, s);
     subtract_needed(robot, s, d);
+    if (robot.loops.size()) differentiate_loops(robot, columns, s);
     if (!differentiate_contacts(robot, mode, q, d, columns, s)) return false;
+    if (robot.loops.size()) reduce_forces(robot, d, columns, s);
     if (told) told->forces = s.direct, told->rates = s.rates;
     const int size = static_cast<int>(s.scratch.held_bias.size());
     if (!mode.rows || gives_way(mode)) return solve_mass(robot, s.scratch.sweep, d, columns), true;

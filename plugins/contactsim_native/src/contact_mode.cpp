@@ -235,8 +235,8 @@ double product(const double* a, const double* b, int n) {
     return sum;
 }
 
-// Rows and velocities of all closed contacts at a state that has been swept, along motions that keep loops closed; false
-// where a contact has none.
+// Rows and velocities of all closed contacts at a state that has been swept, along motions that keep loops closed;
+// false where a contact has none.
 bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scratch& s) {
     const int nv = robot.nv, rows = mode.rows;
     set_zeros(s.row, rows * nv);
@@ -245,6 +245,7 @@ bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scr
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         if (!contact_rows(robot, mode, i, v, s)) return false;
     }
+    if (robot.loops.size()) s.open = s.row;
     for (int r = 0; r < rows && robot.loops.size(); ++r) s.hold.reduce(robot, &s.row[r * nv], s.rates[r], s.bias[r]);
     return true;
 }

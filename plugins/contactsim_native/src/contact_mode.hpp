@@ -140,7 +140,8 @@ struct Island {
 // What solving needs, kept to be used again.
 struct Scratch {
     Sweep sweep;
-    Hold hold;  // of a robot with loops
+    Hold hold;                 // of a robot with loops
+    std::vector<double> open;  // rows of its contacts as if the loops were open
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
     std::vector<Tips> tips;  // of each row that is held: the outermost velocities that move it
     std::vector<double> inwards, weighed, across,

@@ -87,9 +87,18 @@ bool Hold::at(const Robot& robot, const Sweep& sweep, const double* v) {
         }
     }
     if (!std::isfinite(std::accumulate(matrix.begin(), matrix.end(), 0.0))) return false;
-    if (robot.loops.rank == m && lift_regular(nv, m)) return true;
-    lift_ranked(robot.loops, nv);
+    if (robot.loops.rank != m || !lift_regular(nv, m)) lift_ranked(robot.loops, nv);
+    lift.resize(m * nv);
+    for (int i = 0; i < m; ++i) std::copy_n(answers.rows()[i], nv, &lift[i * nv]);
     return true;
+}
+
+void Hold::begin_lift(int nv, int m) {
+    answers.shape(m, nv);
+    for (int i = 0; i < m; ++i) {
+        std::copy_n(&solved[i * nv], nv, answers.rows()[i]);
+        std::fill(answers.rows()[i] + nv, answers.rows()[i] + answers.stride, 0.0);
+    }
 }
 
 void Hold::lay(const Robot& robot, const Sweep& sweep) {
@@ -110,36 +119,44 @@ void Hold::lay(const Robot& robot, const Sweep& sweep) {
 }
 
 bool Hold::lift_regular(int nv, int m) {
-    system.shape(m, m), answers.shape(m, nv);
-    for (int i = 0; i < m; ++i) {
-        std::copy_n(&matrix[i * m], m, system.rows()[i]);
-        std::copy_n(&solved[i * nv], nv, answers.rows()[i]);
-        std::fill(answers.rows()[i] + nv, answers.rows()[i] + answers.stride, 0.0);
-    }
-    if (!solve_dense(system.rows(), answers.rows(), m, answers.stride)) return false;
-    lift.resize(m * nv);
-    for (int i = 0; i < m; ++i) std::copy_n(answers.rows()[i], nv, &lift[i * nv]);
-    return true;
+    none = -1;
+    begin_lift(nv, m);
+    return solve_regular(answers.rows(), answers.stride, m);
 }
 
-// The sum of u u^T C M^-1 / value over the eigenvalues that count.
+bool Hold::solve_regular(Rows b, int columns, int m) {
+    system.shape(m, m);
+    for (int i = 0; i < m; ++i) std::copy_n(&matrix[i * m], m, system.rows()[i]);
+    return solve_dense(system.rows(), b, m, columns);
+}
+
 void Hold::lift_ranked(const Loops& loops, int nv) {
     const int m = loops.size();
-    std::vector<double> values, along(nv);
-    decompose(matrix, m, values, own);
+    std::vector<double> turned(matrix);
+    decompose(turned, m, values, vectors);
     const double least = loops.negligible * values.back();
     const auto counts = std::count_if(values.begin(), values.end(), [&](double value) { return value > least; });
-    const int rank = loops.rank >= 0 ? loops.rank : static_cast<int>(counts);
-    lift.assign(m * nv, 0.0);
-    for (int e = m - rank; e < m; ++e) {
-        const double* u = &own[e * m];
-        std::fill(along.begin(), along.end(), 0.0);
+    none = m - (loops.rank >= 0 ? loops.rank : static_cast<int>(counts));
+    begin_lift(nv, m);
+    invert(answers.rows(), answers.stride);
+}
+
+void Hold::invert(Rows b, int columns) {
+    const int m = static_cast<int>(drift.size());
+    if (none < 0) {
+        solve_regular(b, columns, m);
+        return;
+    }
+    // The sum of u u^T b / value over the eigenvalues that count.
+    std::vector<double> along((m - none) * columns, 0.0);
+    for (int e = none; e < m; ++e) {
         for (int i = 0; i < m; ++i) {
-            for (int k = 0; k < nv; ++k) along[k] += u[i] / values[e] * solved[i * nv + k];
+            add_scaled(&along[(e - none) * columns], vectors[e * m + i] / values[e], b[i], columns);
         }
-        for (int i = 0; i < m; ++i) {
-            for (int k = 0; k < nv; ++k) lift[i * nv + k] += u[i] * along[k];
-        }
+    }
+    for (int i = 0; i < m; ++i) {
+        std::fill_n(b[i], columns, 0.0);
+        for (int e = none; e < m; ++e) add_scaled(b[i], vectors[e * m + i], &along[(e - none) * columns], columns);
     }
 }
 
@@ -150,11 +167,11 @@ void Hold::undo(const Robot& robot, const double* off, double* motion) const {
     }
 }
 
-void Hold::keep(const Robot& robot, double* acceleration) {
+void Hold::keep(const Robot& robot, double* acceleration) const {
     const int nv = robot.nv, m = robot.loops.size();
-    own.resize(m);
-    for (int i = 0; i < m; ++i) own[i] = product(&rows[i * nv], acceleration, nv) + drift[i];
-    undo(robot, own.data(), acceleration);
+    std::vector<double> off(m);
+    for (int i = 0; i < m; ++i) off[i] = product(&rows[i * nv], acceleration, nv) + drift[i];
+    undo(robot, off.data(), acceleration);
 }
 
 void Hold::reduce(const Robot& robot, double* row, double& rate, double& bias) const {

@@ -158,7 +158,7 @@ void Sweep::at(const Robot& robot, const double* q, const double* v) {
         if (!there) inertia[i] = moved(joint, turn[i], place[i]);
         force[i] = inertia[i] * drift[i] + cross_force(velocity[i], inertia[i] * velocity[i]);
     }
-    if (!there) weigh(robot);
+    if (!there) assemble(robot);
     for (int i = n - 1; i >= 0; --i) {
         const Joint& joint = robot.joints[i];
         for (int k = joint.v; k < joint.v + joint.size; ++k) {
@@ -170,7 +170,7 @@ void Sweep::at(const Robot& robot, const double* q, const double* v) {
     if (stays && !there) q_.assign(q, q + robot.nq);
 }
 
-void Sweep::weigh(const Robot& robot) {
+void Sweep::assemble(const Robot& robot) {
     const int nv = robot.nv;
     std::copy(inertia.begin(), inertia.end(), carried.begin());
     for (int i = static_cast<int>(robot.joints.size()) - 1; i >= 0; --i) {
@@ -224,6 +224,18 @@ void Sweep::solve_outwards(const Robot& robot, double* b) const {
         double sum = b[k] / row[k];
         for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) sum -= row[i] * b[i];
         b[k] = sum;
+    }
+}
+
+void Sweep::weigh(const Robot& robot, double* b) const {
+    for (int k = robot.nv - 1; k >= 0; --k) {  // L^T D L b, of which L b first
+        const double* row = &mass[k * robot.nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[k] += row[i] * b[i];
+    }
+    for (int k = 0; k < robot.nv; ++k) b[k] *= mass[k * robot.nv + k];
+    for (int k = 0; k < robot.nv; ++k) {
+        const double* row = &mass[k * robot.nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[i] += row[i] * b[k];
     }
 }
 

@@ -115,11 +115,12 @@ struct Sweep {
     // L^-T b of `count` rows (nv,) at once that have entries at the velocities `tips` and inwards of them alone.
     void solve_inwards(const Robot& robot, double* b, int count, const Tips& tips) const;
     void solve_outwards(const Robot& robot, double* b) const;  // L^-1 D^-1 b
+    void weigh(const Robot& robot, double* b) const;           // M b in place
 
   private:
     void locate(const Robot& robot, int i, const double* q);   // turn and place of a joint, behind its parent
     Spatial move(const Robot& robot, int i, const double* v);  // its columns and velocity; what its own joint adds
-    void weigh(const Robot& robot);                            // the mass matrix
+    void assemble(const Robot& robot);                         // the mass matrix
     std::vector<double> q_;                                    // where that was found last, if it stays
     bool has_mass_ = false;                                    // and whether it is there, factorised
 };
