@@ -193,6 +193,9 @@ def test_text_of_a_scene_builds_the_same_scene() -> None:
 def test_files_are_found_beside_the_scene(tmp_path: Path) -> None:
     (tmp_path / "box.urdf").write_text(BOX)
     (tmp_path / "drop.toml").write_text('[robot]\nfile = "box.urdf"\npackage_dirs = ["meshes"]\n')
+    with pytest.raises(cs.InputError, match=r"no folder .*meshes"):
+        scene.build(scene.read(tmp_path / "drop.toml"))
+    (tmp_path / "meshes").mkdir()
     made = scene.build(scene.read(tmp_path / "drop.toml"))
     assert made.system.robot.name == "box"
     assert made.system.controller is None
