@@ -263,7 +263,7 @@ class RigidContacts:
         """Open contacts that reach the ground at this instant, whether they fired or not.
 
         By time, not by distance: at the end of a rattle feet come down at 1e-5 m/s, 1e-11 m in a long microsecond.
-        A contact at rest has no such time: it touches where its gap is not more than what closed contacts drift by.
+        A contact at rest has no such time: it touches where its gap is within `Tolerances.gap`, as closed ones drift.
         """
         world, rounding = self._world, self._world.place_rounding(x)
         window = ONE_INSTANT * world.tolerances.event_time

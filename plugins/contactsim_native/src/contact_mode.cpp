@@ -245,8 +245,9 @@ bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scr
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         if (!contact_rows(robot, mode, i, v, s)) return false;
     }
-    if (robot.loops.size()) s.open = s.row;
-    for (int r = 0; r < rows && robot.loops.size(); ++r) s.hold.reduce(robot, &s.row[r * nv], s.rates[r], s.bias[r]);
+    if (!robot.loops.size()) return true;
+    s.open = s.row;
+    for (int r = 0; r < rows; ++r) s.hold.reduce(robot, &s.row[r * nv], s.rates[r], s.bias[r]);
     return true;
 }
 
@@ -517,12 +518,6 @@ bool swept_and_held(const Robot& robot, const double* q, const double* v, Scratc
     return !robot.loops.size() || s.hold.at(robot, s.sweep, v);
 }
 
-double largest(const std::vector<double>& numbers) {
-    double found = 0.0;
-    for (const double number : numbers) found = std::max(found, std::abs(number));
-    return found;
-}
-
 // Puts (q, v) back onto its closed loops, where it is off by more than `drift`; unknown, too, where they stay open.
 Projection close_loops(const Robot& robot, double drift, Scratch& s, double* q, double* v) {
     if (!robot.loops.size()) return Projection::none;
@@ -530,8 +525,8 @@ Projection close_loops(const Robot& robot, double drift, Scratch& s, double* q, 
     s.sweep.prepare(robot);
     s.sweep.motions(robot, q, v);
     openings(robot, s.sweep, q, off), opening_speeds(robot, s.sweep, v, fast);
-    const double opening = largest(off);
-    if (opening <= drift && largest(fast) <= drift) return Projection::none;
+    const double opening = largest_of(off);
+    if (opening <= drift && largest_of(fast) <= drift) return Projection::none;
     if (!swept_and_held(robot, q, v, s)) return Projection::unknown;
     if (opening > drift) {
         s.hold.undo(robot, off.data(), moved.data());
@@ -539,9 +534,9 @@ Projection close_loops(const Robot& robot, double drift, Scratch& s, double* q, 
         std::copy(there.begin(), there.end(), q);
         if (!swept_and_held(robot, q, v, s)) return Projection::unknown;
         openings(robot, s.sweep, q, off);
-        if (!(largest(off) <= std::max(0.5 * opening, drift))) return Projection::unknown;
+        if (!(largest_of(off) <= std::max(0.5 * opening, drift))) return Projection::unknown;
     }
-    if (largest(s.hold.speed) > drift) s.hold.undo(robot, std::vector<double>(s.hold.speed).data(), v);
+    if (largest_of(s.hold.speed) > drift) s.hold.undo(robot, s.hold.speed.data(), v);
     return Projection::moved;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "linear.hpp"
+#include "solids.hpp"
 
 namespace native {
 
@@ -19,17 +20,15 @@ Vec3 place_of(const Pin::End& end, const Sweep& sweep) {
 }
 
 Vec3 speed_of(const Pin::End& end, const Sweep& sweep) {
-    if (end.joint < 0) return {};
-    const Spatial& motion = sweep.velocity[end.joint];
+    const Spatial motion = velocity_of(end.joint, sweep);
     return motion.linear + cross(motion.angular, place_of(end, sweep));
 }
 
-// Acceleration of a point that velocities alone cause.
+// Acceleration of a point that velocities alone cause, less that of gravity.
 Vec3 drift_of(const Pin::End& end, const Robot& robot, const Sweep& sweep) {
-    if (end.joint < 0) return {};
-    const Spatial &motion = sweep.velocity[end.joint], &drift = sweep.drift[end.joint];
-    const Vec3 place = place_of(end, sweep);
-    return drift.linear + robot.gravity + cross(drift.angular, place) + cross(motion.angular, speed_of(end, sweep));
+    const Spatial drift = drift_of(end.joint, robot, sweep);
+    const Vec3 turning = cross(velocity_of(end.joint, sweep).angular, speed_of(end, sweep));
+    return drift.linear + cross(drift.angular, place_of(end, sweep)) + turning;
 }
 
 void add_rows(const Pin::End& end, double sign, const Robot& robot, const Sweep& sweep, double* rows) {
