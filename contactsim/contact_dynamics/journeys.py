@@ -97,8 +97,9 @@ class Passage:
         if found is None:
             return None
         log = Log(self, system, mode, found)
-        events = [Event.later(partial(log.event, k)) for k in range(found.count)]
-        arcs = [Arc.later(partial(log.arc, k, events[k + 1])) for k in range(found.count - 1)]
+        event, arc = log.event, log.arc
+        events = [Event.later(event, k) for k in range(found.count)]
+        arcs = [Arc.later(arc, k, events[k + 1]) for k in range(found.count - 1)]
         counts, last = (found.at_one_instant, found.to_and_fro), found.event(found.count - 1)
         behind = last.t, log.mode(found.count), last.behind
         return Journey(events, arcs, *behind, found.evaluations, found.first_step, *counts, found.begun)

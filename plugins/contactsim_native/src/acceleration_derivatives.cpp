@@ -607,19 +607,18 @@ void add_turn(const Robot& robot, const Turn& turn, Scratch& s) {
     const int nv = robot.nv;
     std::vector<double> row(nv, 0.0);
     for (int r = 0; r < 2; ++r) add_scaled(row.data(), turn.across[r], &s.row[(turn.row + r) * nv], nv);
-    for (int k = nv - 1; k >= 0; --k) {
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) row[i] -= s.sweep.mass[k * nv + i] * row[k];
-    }
+    s.sweep.solve_inwards(robot, row.data(), 1, {nv - 1, -1, true});
     for (int k = 0; k < nv; ++k) {
-        s.inwards.push_back(turn.pull * row[k]), s.weighed.push_back(row[k] / s.sweep.mass[k * nv + k]);
+        s.inwards.push_back(turn.pull * row[k]);
+        s.weighed.push_back(row[k] / s.sweep.mass[robot.branches.diagonal(k)]);
     }
 }
 
 }  // namespace
 
 void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
-    solve_inwards(sweep.mass.data(), robot.ancestor.data(), b, robot.nv, padded(columns));
-    solve_outwards(sweep.mass.data(), robot.ancestor.data(), b, robot.nv, padded(columns));
+    solve_inwards(sweep.mass.data(), robot.branches, b, padded(columns));
+    solve_outwards(sweep.mass.data(), robot.branches, b, padded(columns));
 }
 
 bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
@@ -719,7 +718,7 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d; turns likewise, see `Turn`. With
     // M = L^T E L all but the last step, da = L^-1 E^-1 d, is taken for L^-T d and L^-T D^T.
     const double* mass = s.scratch.sweep.mass.data();
-    solve_inwards(mass, robot.ancestor.data(), d, nv, wide);
+    solve_inwards(mass, robot.branches, d, wide);
     const Rows weighed{s.scratch.weighed.data(), nv}, inwards{s.scratch.inwards.data(), nv};
     set_zeros(s.unknown, all * width), set_zeros(s.matrix, all * padded(all));
     const Rows unknown{s.unknown.data(), width}, matrix{s.matrix.data(), padded(all)};
@@ -746,7 +745,7 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     add_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride);
     if (!solve_dense(matrix, unknown, all, wide)) return false;
     add_product(d, 1.0, by_unknown, unknown, nv, all, wide);
-    solve_outwards(mass, robot.ancestor.data(), d, nv, wide);
+    solve_outwards(mass, robot.branches, d, wide);
     if (!told) return true;
     for (int k = size; k < all; ++k) {
         const Turn& turn = turns[k - size];

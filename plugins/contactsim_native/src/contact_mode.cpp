@@ -320,7 +320,7 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
         if (!same) s.sweep.solve_inwards(robot, weighed, end - first, tips);
         for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
             const int k = at.outermost();
-            const double share = 1.0 / s.sweep.mass[k * nv + k];
+            const double share = 1.0 / s.sweep.mass[robot.branches.diagonal(k)];
             moved += end - first;
             for (int r = 0; r < end - first; ++r) {
                 weighed[r * nv + k] = share * (same ? inwards : weighed)[r * nv + k];
@@ -339,7 +339,7 @@ void delassus_of_held(const Robot& robot, Scratch& s) {
     for (int i = 0; i < size; ++i) {
         for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot), ++moved) {
             const int k = at.outermost();
-            s.across[k * width + i] = s.weighed[i * nv + k] * s.sweep.mass[k * nv + k];
+            s.across[k * width + i] = s.weighed[i * nv + k] * s.sweep.mass[robot.branches.diagonal(k)];
         }
     }
     multiply(robot, s, size, 4 * moved < size * nv);

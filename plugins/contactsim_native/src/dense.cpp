@@ -160,18 +160,26 @@ WITHIN void subtract_row(double* b, double factor, const double* a, int columns)
 
 }  // namespace
 
-EVERY_WIDTH void solve_inwards(const double* factors, const int* ancestor, Rows b, int size, int columns) {
-    for (int k = size - 1; k >= 0; --k) {
-        const double* row = factors + k * size;
-        for (int i = ancestor[k]; i >= 0; i = ancestor[i]) subtract_row(b[i], row[i], b[k], columns);
+void Branches::add(int ancestor) {
+    for (int i = 0; ancestor >= 0 && i <= inwards(ancestor); ++i) column.push_back(of(ancestor)[i]);
+    column.push_back(size());
+    first.push_back(static_cast<int>(column.size()));
+}
+
+EVERY_WIDTH void solve_inwards(const double* factors, const Branches& branches, Rows b, int columns) {
+    for (int k = branches.size() - 1; k >= 0; --k) {
+        const double* row = factors + branches.first[k];
+        const int* at = branches.of(k);
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) subtract_row(b[at[i]], row[i], b[k], columns);
     }
 }
 
-EVERY_WIDTH void solve_outwards(const double* factors, const int* ancestor, Rows b, int size, int columns) {
-    for (int k = 0; k < size; ++k) {
-        const double *row = factors + k * size, share = 1.0 / row[k];
+EVERY_WIDTH void solve_outwards(const double* factors, const Branches& branches, Rows b, int columns) {
+    for (int k = 0; k < branches.size(); ++k) {
+        const double *row = factors + branches.first[k], share = 1.0 / factors[branches.diagonal(k)];
+        const int* at = branches.of(k);
         for (int first = 0; first < columns; first += LANES) eight(b[k] + first) *= share;
-        for (int i = ancestor[k]; i >= 0; i = ancestor[i]) subtract_row(b[k], row[i], b[i], columns);
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) subtract_row(b[k], row[i], b[at[i]], columns);
     }
 }
 

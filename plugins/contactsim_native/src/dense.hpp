@@ -95,11 +95,23 @@ void largest_of_rows(double* found, ConstRows a, int rows, int columns);
 // C += factor A B, A (rows, inner) and B (inner, columns); columns are a multiple of LANES.
 void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns);
 
-// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` (size, size) has D on its
-// diagonal and below it L, whose diagonal is one, where a row has ancestors: ancestor[k] < k, its ancestor and so on,
-// up to one that is negative. Columns are a multiple of LANES.
-void solve_inwards(const double* factors, const int* ancestor, Rows b, int size, int columns);
-void solve_outwards(const double* factors, const int* ancestor, Rows b, int size, int columns);
+// Where a matrix along a tree has numbers in its lower triangle: each row at the branch from the root to its own, last.
+// They follow each other row by row.
+struct Branches {
+    std::vector<int> first{0};  // (size + 1,) number of each row with which it begins
+    std::vector<int> column;    // of each number
+
+    int size() const { return static_cast<int>(first.size()) - 1; }
+    int inwards(int k) const { return first[k + 1] - first[k] - 1; }  // numbers of a row before its diagonal
+    int diagonal(int k) const { return first[k + 1] - 1; }            // its place among all
+    const int* of(int k) const { return &column[first[k]]; }
+    void add(int ancestor);  // a row that grows from that one; -1: from the root
+};
+
+// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` has D on its diagonal, and before
+// it L, whose diagonal is one. Columns are a multiple of LANES.
+void solve_inwards(const double* factors, const Branches& branches, Rows b, int columns);
+void solve_outwards(const double* factors, const Branches& branches, Rows b, int columns);
 
 // B = A^-1 B in place, A (size, size) and B (size, columns), columns a multiple of LANES, A being lost;
 // false where it is singular. Gaussian elimination with partial pivoting, by blocks.

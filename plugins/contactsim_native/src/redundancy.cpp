@@ -119,7 +119,7 @@ class Choice {
     }
 
     Vector weighed(Vector pushed) const {
-        for (int i = 0; i < robot_.nv; ++i) pushed[i] /= std::sqrt(s_.sweep.mass[i * robot_.nv + i]);
+        for (int i = 0; i < robot_.nv; ++i) pushed[i] /= std::sqrt(s_.sweep.mass[robot_.branches.diagonal(i)]);
         return pushed;
     }
 };

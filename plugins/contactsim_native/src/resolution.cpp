@@ -375,12 +375,14 @@ class Resolution final : public Landing {
 
     // v^T M v / 2, of M = L^T D L.
     double energy(const std::vector<double>& v) const {
+        const Branches& branches = robot_.branches;
         double twice = 0.0;
         for (int k = 0; k < robot_.nv; ++k) {
-            const double* row = &scratch_.sweep.mass[k * robot_.nv];
+            const double* row = &scratch_.sweep.mass[branches.first[k]];
+            const int *at = branches.of(k), last = branches.inwards(k);
             double own = v[k];
-            for (int i = robot_.ancestor[k]; i >= 0; i = robot_.ancestor[i]) own += row[i] * v[i];
-            twice += row[k] * own * own;
+            for (int i = last - 1; i >= 0; --i) own += row[i] * v[at[i]];
+            twice += row[last] * own * own;
         }
         return 0.5 * twice;
     }

@@ -75,16 +75,22 @@ void columns(const Joint& joint, const Mat3& turn, const Vec3& place, Spatial* o
     }
 }
 
+// a -= share * b, of a few numbers that have nothing in common.
+void subtract(double* __restrict a, double share, const double* __restrict b, int count) {
+    for (int k = 0; k < count; ++k) a[k] -= share * b[k];
+}
+
 }  // namespace
 
 void Robot::link() {
-    ancestor.assign(nv, -1);
+    ancestor.assign(nv, -1), branches = {};
     std::vector<int> last(joints.size(), -1);
     for (std::size_t i = 0; i < joints.size(); ++i) {
         const Joint& joint = joints[i];
         int inwards = joint.parent < 0 ? -1 : last[joint.parent];
         for (int k = 0; k < joint.size; ++k) {
             ancestor[joint.v + k] = inwards;
+            branches.add(inwards);
             inwards = joint.v + k;
         }
         last[i] = inwards;
@@ -95,7 +101,7 @@ void Sweep::prepare(const Robot& robot) {
     const std::size_t n = robot.joints.size(), nv = robot.nv;
     turn.resize(n), place.resize(n), velocity.resize(n), drift.resize(n), force.resize(n);
     inertia.resize(n), carried.resize(n);
-    column.resize(nv), free.resize(nv), mass.resize(nv * nv);
+    column.resize(nv), free.resize(nv), mass.resize(robot.branches.column.size());
 }
 
 void Sweep::locate(const Robot& robot, int i, const double* q) {
@@ -171,14 +177,15 @@ void Sweep::at(const Robot& robot, const double* q, const double* v) {
 }
 
 void Sweep::assemble(const Robot& robot) {
-    const int nv = robot.nv;
     std::copy(inertia.begin(), inertia.end(), carried.begin());
     for (int i = static_cast<int>(robot.joints.size()) - 1; i >= 0; --i) {
         const Joint& joint = robot.joints[i];
         for (int k = joint.v; k < joint.v + joint.size; ++k) {
             const Spatial needed = carried[i] * column[k];
-            for (int j = k; j >= 0; j = robot.ancestor[j]) mass[k * nv + j] = dot(column[j], needed);
-            mass[k * nv + k] += robot.armature[k];
+            double* row = &mass[robot.branches.first[k]];
+            const int *at = robot.branches.of(k), own = robot.branches.inwards(k);
+            for (int j = 0; j <= own; ++j) row[j] = dot(column[at[j]], needed);
+            row[own] += robot.armature[k];
         }
         if (joint.parent >= 0) carried[joint.parent] += carried[i];
     }
@@ -186,56 +193,65 @@ void Sweep::assemble(const Robot& robot) {
 
 // Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, tables 6.3 and 6.5.
 void Sweep::factorise(const Robot& robot) {
-    const int nv = robot.nv;
+    const Branches& branches = robot.branches;
     if (has_mass_) return;
     has_mass_ = stays;
-    for (int k = nv - 1; k >= 0; --k) {
-        double* row = &mass[k * nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) {
-            const double share = row[i] / row[k];
-            for (int j = i; j >= 0; j = robot.ancestor[j]) mass[i * nv + j] -= share * row[j];
+    for (int k = robot.nv - 1; k >= 0; --k) {
+        double* row = &mass[branches.first[k]];
+        const int *at = branches.of(k), own = branches.inwards(k);
+        for (int i = own - 1; i >= 0; --i) {
+            const double share = row[i] / row[own];
+            subtract(&mass[branches.first[at[i]]], share, row, i + 1);  // the branch to there is the same
             row[i] = share;
         }
     }
 }
 
 void Sweep::solve(const Robot& robot, double* b) const {
+    const Branches& branches = robot.branches;
     for (int k = robot.nv - 1; k >= 0; --k) {
-        const double* row = &mass[k * robot.nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[i] -= row[i] * b[k];
+        const double* row = &mass[branches.first[k]];
+        const int* at = branches.of(k);
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) b[at[i]] -= row[i] * b[k];
     }
     solve_outwards(robot, b);
 }
 
 void Sweep::solve_inwards(const Robot& robot, double* b, int count, const Tips& tips) const {
-    const int nv = robot.nv;
+    const Branches& branches = robot.branches;
     for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
-        const int k = at.outermost();
-        const double* row = &mass[k * nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) {
-            for (int r = 0; r < count; ++r) b[r * nv + i] -= row[i] * b[r * nv + k];
+        const int k = at.outermost(), *inwards = branches.of(k);
+        const double* row = &mass[branches.first[k]];
+        for (int r = 0; r < count; ++r) {
+            double* own = b + r * robot.nv;
+            for (int i = branches.inwards(k) - 1; i >= 0; --i) own[inwards[i]] -= row[i] * own[k];
         }
     }
 }
 
 void Sweep::solve_outwards(const Robot& robot, double* b) const {
+    const Branches& branches = robot.branches;
     for (int k = 0; k < robot.nv; ++k) {
-        const double* row = &mass[k * robot.nv];
-        double sum = b[k] / row[k];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) sum -= row[i] * b[i];
+        const double* row = &mass[branches.first[k]];
+        const int *at = branches.of(k), own = branches.inwards(k);
+        double sum = b[k] / row[own];
+        for (int i = own - 1; i >= 0; --i) sum -= row[i] * b[at[i]];
         b[k] = sum;
     }
 }
 
 void Sweep::weigh(const Robot& robot, double* b) const {
+    const Branches& branches = robot.branches;
     for (int k = robot.nv - 1; k >= 0; --k) {  // L^T D L b, of which L b first
-        const double* row = &mass[k * robot.nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[k] += row[i] * b[i];
+        const double* row = &mass[branches.first[k]];
+        const int* at = branches.of(k);
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) b[k] += row[i] * b[at[i]];
     }
-    for (int k = 0; k < robot.nv; ++k) b[k] *= mass[k * robot.nv + k];
+    for (int k = 0; k < robot.nv; ++k) b[k] *= mass[branches.diagonal(k)];
     for (int k = 0; k < robot.nv; ++k) {
-        const double* row = &mass[k * robot.nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[i] += row[i] * b[k];
+        const double* row = &mass[branches.first[k]];
+        const int* at = branches.of(k);
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) b[at[i]] += row[i] * b[k];
     }
 }
 

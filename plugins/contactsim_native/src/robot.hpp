@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "dense.hpp"
 #include "spatial.hpp"
 
 namespace native {
@@ -65,9 +66,10 @@ struct Robot {
     std::vector<double> armature, damping;
     std::vector<Spring> springs;
     std::vector<int> ancestor;  // velocity that moves the base of each one: the next one inwards, or -1
+    Branches branches;          // the numbers of its mass matrix
     Loops loops;
 
-    void link();  // fills `ancestor`, once all joints are there
+    void link();  // fills these two, once all joints are there
 };
 
 // Velocities that move something, outermost first: two of them with all that are inwards of these; or all up to one.
@@ -101,7 +103,7 @@ struct Sweep {
     std::vector<Inertia> inertia;                 // of each body
     std::vector<Inertia> carried;                 // of it and of all that it carries
     std::vector<Spatial> column;                  // motion that each velocity causes
-    std::vector<double> mass;                     // (nv, nv), its lower triangle; factorised in place
+    std::vector<double> mass;                     // numbers along the robot's branches; factorised in place
     std::vector<double> free;                     // forces (nv,) but for what is applied
 
     void prepare(const Robot& robot);
