@@ -187,6 +187,10 @@ class Flow(ABC):
         """Guard values (ng,), positive inside the mode."""
         return np.empty(0)
 
+    def begun(self, t: float, x: Array, values: Array) -> Array:
+        """Guards (ng,) where a watch of them begins, of their `values` there: those at zero as they go on from it."""
+        return values
+
     def some_guards(self, t: float, x: Array, guards: Array) -> Array:
         """Some of the guards (k,); for flows of which they cost less than all."""
         return np.asarray(self.guards(t, x), dtype=float)[guards]

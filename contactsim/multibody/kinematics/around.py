@@ -62,6 +62,7 @@ class Around(SameShapes):
         self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
         self.passing, self.kinked, self.has_regions = inner.passing, inner.kinked, inner.has_regions
+        self.raised = inner.raised
         self.skippable, self.vicinity = inner.skippable, inner.vicinity
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
@@ -84,6 +85,10 @@ class Around(SameShapes):
     def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
         """Those of some contacts."""
         return self.inner.gaps_of(t, q, contacts)
+
+    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of raised ones where they are met."""
+        return self.inner.met_gaps(t, q, contacts)
 
     def near(self, t: float, q: Array, distance: float) -> Array:
         """Contacts that touch, or may once bodies are closer by that [m]."""

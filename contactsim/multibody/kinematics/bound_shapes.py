@@ -45,6 +45,7 @@ class BoundShapes(Around):
             frame = robot.model.frames[robot.frame_id(point.frame)]
             contacts.append(curved(point, frame.placement, int(frame.parentJoint), terrain))
         self._curved = CurvedKinematics(robot.model, contacts, terrain, inner.tangents)
+        self.raised = frozenset(i for i, contact in zip(self._where, contacts, strict=True) if contact.disc is not None)
         self._plain = terrain.constant_normal() is not None
         self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
@@ -96,6 +97,10 @@ class BoundShapes(Around):
         """Those of some contacts."""
         others = np.isin(contacts, self._where, invert=True)
         return self.inner.gaps_of(t, q, contacts) if others.all() else self.gaps(t, q)[contacts]
+
+    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        """Of rims and fixed points of discs, where the tilt would raise them, too."""
+        return self._curved.met_gaps(t, q)[[self._number[i] for i in contacts.tolist()]]
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Those of the robot; the speed of curved ones on a plane is that of their farthest points."""
