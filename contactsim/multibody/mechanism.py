@@ -246,7 +246,7 @@ class Gaps(ABC):
         return self.gaps(t, q)[contacts]
 
     def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
-        """Those of some of the `raised` contacts (k,) as they go on from where they are met: as they are, not raised."""
+        """Those of some of the `raised` contacts (k,) as they go on from where they are met: not raised."""
         return self.gaps_of(t, q, contacts)
 
     def constraint_gaps(self, t: float, q: Array) -> Array:

@@ -12,9 +12,11 @@ A disc that lies flat has no lowest point. Below the tilt `flat` fixed points of
 one. What does not act is open: a rim has RISE times the tilt that it lacks for a gap, at least, a point its height and
 RISE times what the tilt is more, so that no touch is missed where a disc tips from one side to the other. What is met
 as that vanishes may be below the ground by what points are above their rim: from there on its gap is what it is, not
-raised, so that it fires where it is lower again, not at once. While points are closed the disc stands: none of its points is raised, and its rim is OFF. Closed ones end a little later than open ones begin: they hand over to each other, with a
-change of 2 R flat (1 - cos(pi / n)) in height. R flat is LEVEL at most, and that change 8e-10 m on eight points: less
-than what contacts may start below the ground (`Tolerances.start_depth`), so that a rim that bounces off there leaves.
+raised, so that it fires where it is lower again, not at once. While points are closed the disc stands: none of its
+points is raised, and its rim is OFF. Closed ones end a little later than open ones begin: they hand over to each other,
+with a change of 2 R flat (1 - cos(pi / n)) in height. R flat is LEVEL at most, and that change 8e-10 m on eight points:
+less than what contacts may start below the ground (`Tolerances.start_depth`), so that a rim that bounces off there
+leaves.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ from ..geometry.closest_points.ground import (
     settled_over,
 )
 from ..terrain import Terrain
-from ..zero import FLAT, FLAT_ON_HILLS, LEVEL
+from ..zero import FLAT_ON_HILLS
 from .plane_ground import follows, simple_model, skew, supports
 from .tangents import Tangents
 from .tangents import axes as frame_axes
@@ -111,7 +113,7 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
     """
     if not isinstance(point, ContactRim):
         return CurvedContact(point.name, joint, on_axes(point.feature, placement), None, False, 0.0)
-    flat = min(FLAT, LEVEL / point.rim)
+    flat = point.circle.flat
     if terrain.constant_normal() is None:
         if terrain.moving:
             raise InputError(
