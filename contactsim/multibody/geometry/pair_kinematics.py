@@ -163,6 +163,12 @@ def touch_of(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> T
     return touch(pair.features.meet(bodies, region), frame, bodies.V_a - bodies.V_b, bodies.A_a - bodies.A_b)
 
 
+def _met_gaps(pairs: PairKinematics, q: Array, chosen: Array) -> Array:
+    """Gaps of some pairs (k,) as they go on from where they are met [m]."""
+    pairs._data.forward_kinematics(q)
+    return np.array([pairs._met_gap(k) for k in chosen.tolist()])
+
+
 class PairKinematics(Computing):
     """Gaps, rows and derivatives of all contacts between the bodies of a model.
 
@@ -262,10 +268,7 @@ class PairKinematics(Computing):
             gaps[place] = self._met_gap(int(chosen[place]))
         return gaps
 
-    def met_gaps(self, q: Array, chosen: Array) -> Array:
-        """Those of some pairs (k,) as they go on from where they are met [m]."""
-        self._data.forward_kinematics(q)
-        return np.array([self._met_gap(k) for k in chosen.tolist()])
+    met_gaps = _met_gaps
 
     def _met_gap(self, k: int) -> float:
         return self.pairs[k].features.met_gap(self._place(k))

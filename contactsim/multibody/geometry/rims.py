@@ -269,7 +269,7 @@ class Rim(_OfCylinder):
     sharp = True
 
     @cached_property
-    def feature(self) -> Feature:  # type: ignore[override]
+    def feature(self) -> Circle:  # type: ignore[override]
         """Its circle."""
         return Circle(self.end * self.half * Z, Z, self.radius)
 

@@ -41,15 +41,13 @@ class StandingDiscs:
         axes = {k: _axis(pairs[k]) for k in points}
         found: list[tuple[list[int], list[int]]] = []
         for k in points:
-            for own in found:
-                if _same_disc(pairs, axes, k, own[1][0]):
-                    own[1].append(k)
-                    break
-            else:
+            own = next((own for _, own in found if _same_disc(pairs, axes, k, own[0])), None)
+            if own is None:
                 found.append(([i for i in rims if _is_on(pairs[k], axes[k], pairs[i])], [k]))
-        for own_rims, own in found:
-            disc = Disc(frozenset(own_rims), frozenset(own))
-            self._discs.update(dict.fromkeys(own, disc))
+            else:
+                own.append(k)
+        for of_rim, of_disc in found:
+            self._discs.update(dict.fromkeys(of_disc, Disc(frozenset(of_rim), frozenset(of_disc))))
 
     def standing(self, closed: Collection[int]) -> Disc:
         """Rims that are off and points that are not raised while some contacts are closed, but for these."""

@@ -49,6 +49,10 @@ class SameShapes(ContactMechanism):
         """The region behind a side; None where the contact ends there."""
         return self.inner.region_beyond(contact, region, side)
 
+    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        """Gaps of raised contacts where they are met."""
+        return self.inner.met_gaps(t, q, contacts)
+
     def taking_over(self, q: Array, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
         """Open contacts that touch where one that ends does."""
         return self.inner.taking_over(q, contact, region)
@@ -85,10 +89,6 @@ class Around(SameShapes):
     def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
         """Those of some contacts."""
         return self.inner.gaps_of(t, q, contacts)
-
-    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
-        """Those of raised ones where they are met."""
-        return self.inner.met_gaps(t, q, contacts)
 
     def near(self, t: float, q: Array, distance: float) -> Array:
         """Contacts that touch, or may once bodies are closer by that [m]."""

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 
+def _met_gaps(mechanism: BoundShapes, t: float, q: Array, contacts: Array) -> Array:
+    """Of rims and fixed points of discs, where the tilt would raise them, too."""
+    return mechanism._curved.met_gaps(t, q)[[mechanism._number[i] for i in contacts.tolist()]]
+
+
 class BoundShapes(Around):
     """A BoundRobot some of whose contacts are curved; contacts keep their numbers.
 
@@ -98,9 +103,7 @@ class BoundShapes(Around):
         others = np.isin(contacts, self._where, invert=True)
         return self.inner.gaps_of(t, q, contacts) if others.all() else self.gaps(t, q)[contacts]
 
-    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
-        """Of rims and fixed points of discs, where the tilt would raise them, too."""
-        return self._curved.met_gaps(t, q)[[self._number[i] for i in contacts.tolist()]]
+    met_gaps = _met_gaps
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Those of the robot; the speed of curved ones on a plane is that of their farthest points."""
