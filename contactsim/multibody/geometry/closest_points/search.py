@@ -108,11 +108,12 @@ def _climb(
     Raises:
         SimulationError: it was not found in ROUNDS steps.
     """
-    radii = a.offset + b.offset
-    for _ in range(ROUNDS):
+    radii, halfway = a.offset + b.offset, -np.inf
+    for k in range(ROUNDS):
         apart = sides[0].p - sides[1].p
         tangents = _tangents(n, across)
         slope, g = tangents.T @ apart, float(n @ apart)
+        halfway = g if k == ROUNDS // 2 else halfway
         if np.abs(slope).max() <= EXACT * _rounding(sides):
             return n, sides
         bend = tangents.T @ (sides[0].S + sides[1].S) @ tangents + g * np.eye(len(slope))
@@ -143,6 +144,8 @@ def _climb(
         n, sides = trial, there
         if size < max(ROUGH * _least_sine(a, b, poses, n), SETTLED):  # the next turn would be rounding
             return n, sides
+    if abs(float(n @ (sides[0].p - sides[1].p)) - halfway) <= ROUNDS * EXACT * _rounding(sides):
+        return n, sides  # the distance has long been known to rounding, of which alone the normal turns
     raise SimulationError(
         f"the closest points of a {type(a).__name__.lower()} and a {type(b).__name__.lower()} were not found in"
         f" {ROUNDS} steps, of which the last one turned their normal by {size:.1e} rad; report the scene, and change"
