@@ -114,6 +114,20 @@ def _beside(flow: RigidFlow, t: float, x: Array) -> RigidFlow:
     return found
 
 
+def _begun(flow: RigidFlow, t: float, x: Array, values: Array) -> Array:
+    """Contacts that are met where their gaps cease to be raised go on from where they are."""
+    raised, world, table = flow.arc.mechanism.raised, flow.arc.world, flow.table
+    if not raised or table.limits is not None:
+        return values
+    low = table.gaps[values[table.gaps] <= world.tolerances.gap].tolist()
+    met = [k for k in low if table.names[k][1] in raised]
+    if met:
+        values = values.copy()
+        contacts = np.array([table.names[k][1] for k in met], dtype=int)
+        values[met] = np.minimum(values[met], flow.arc.mechanism.met_gaps(t, world.q(x), contacts))
+    return values
+
+
 def _cruises_stiffly(flow: RigidFlow) -> bool:
     """Whether its compiled arc takes the steps of the stiff method, too."""
     return flow._watch is not None and flow._watch.stiff
@@ -158,7 +172,7 @@ class RigidFlow(ContactFlow):
     # --- the contract of a flow -------------------------------------------------------------------------------
 
     nearing, slowing, guard_by_time, first_rate = _nearing, _slowing, _guard_by_time, _first_rate
-    longest_step = _longest_step
+    longest_step, begun = _longest_step, _begun
     beside = _beside
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 

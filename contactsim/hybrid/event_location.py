@@ -99,6 +99,8 @@ class Watch:
         """Watch the guards from (t, x) on."""
         flow, tolerances = self._flow, self._tolerances
         self.values = np.asarray(flow.guards(t, x), dtype=float)
+        if flow.begun is not None:
+            self.values = flow.begun(t, x, self.values)
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
         paces = UNITS_A_SECOND if flow.guard_paces is None else flow.guard_paces

@@ -163,6 +163,8 @@ class Flow(ABC):
     spent: int = 0  # evaluations of the field that making the expansion took
     widened: Widened | None = None  # where guards that are far from zero may be left out
     clearance: float = float("inf")  # all that are left out were above this where they were looked at last
+    # (t, x, guards there) -> guards (ng,) where a watch of them begins: those at zero as they go on from there
+    begun: Callable[[float, Array, Array], Array] | None = None
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known

@@ -245,6 +245,10 @@ class Gaps(ABC):
         """Those of some contacts (k,), given by their numbers (k,), where these can be had for less."""
         return self.gaps(t, q)[contacts]
 
+    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of some of the `raised` contacts (k,) as they go on from where they are met: not raised."""
+        return self.gaps_of(t, q, contacts)
+
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Those of the further constraints alone (len(constraint_names),)."""
         return self.gaps(t, q)[len(self.names) :]
@@ -301,6 +305,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
             `approach`.
         kinked: numbers of those whose open gaps jump, or bend sharply, as those of a corner beyond the edge of a face.
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
+        raised: numbers of those whose open gaps are raised where they do not act, down to where they do.
         friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
         enabled: for each contact a function (t, q, v) -> margin, or None.
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step; not over a ground that moves
@@ -323,6 +328,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     pair_names: tuple[str, ...] = ()
     passing: frozenset[int] = frozenset()
     kinked: frozenset[int] = frozenset()
+    raised: frozenset[int] = frozenset()
     skippable: Array = np.zeros(0, dtype=int)
     vicinity: float = 0.0  # m, gap up to which these are looked at where nothing asks for more
     dims: tuple[int, ...]

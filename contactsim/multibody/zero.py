@@ -32,7 +32,7 @@ ALONG = 1e-9  # rad: lines or planes that run along each other within this have 
 ROUGH = 1e-7  # rad: a turn of a normal below this that no longer shrinks is rounding, of grounds that are differenced
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
-LEVEL = 5e-9  # m: a disc on the ground whose low side is no lower than this below its middle lies flat, at most FLAT
+LEVEL = 5e-9  # m: a disc on a plane whose low side is no lower than this below its middle lies flat, at most FLAT
 FAR_BODIES = 0.1  # distance of the boxes around two bodies, in sums of their sizes, from which on edges are not asked
 NEARING = 1e-6  # m: bodies that come this near to each other along a step may touch; interpolants err by less
 SETTLED_WAY = (

@@ -10,6 +10,7 @@ from test_derivatives import ANALYTIC, check_impulses, check_terms, close, rando
 from test_terrain import Bowl
 
 import contactsim as cs
+from contactsim.contact.modes import ContactState, SystemMode
 from contactsim.hybrid.differences import derivative
 from contactsim.multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
 
@@ -97,7 +98,9 @@ def test_a_flat_disc_is_held_by_its_points():
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.3])
-@pytest.mark.parametrize(("radius", "spin"), [(0.02, 0.5), (0.05, 0.02), (0.05, 0.08), (0.2, 0.5)])
+@pytest.mark.parametrize(
+    ("radius", "spin"), [(0.02, 0.5), (0.05, 0.02), (0.05, 0.08), (0.2, 0.5), (0.2, 0.02), (0.2, 0.08)]
+)
 def test_a_standing_cylinder_tips_over_two_of_its_points(radius: float, spin: float, restitution: float) -> None:
     """Their rim, which lies below the chord between them, takes over, and bounces there or does not."""
     half, turned = 0.06, np.pi / 8
@@ -108,6 +111,23 @@ def test_a_standing_cylinder_tips_over_two_of_its_points(radius: float, spin: fl
     run = cs.simulate(system, cs.State(np.array([0.0, 0.0, half, 0.0, 0.0, 0.0, 1.0]), v), (0.0, 0.02))
     assert run.status.complete, run.message
     run.check()
+
+
+def test_what_is_met_as_it_ceases_to_be_raised_goes_on_from_where_it_is():
+    """Two points of a disc hold it, tilted about their chord: the rim between them is below the ground."""
+    radius, turned, tilt = 0.2, np.pi / 8, 1.25e-8 * (1.0 - 1e-7)
+    system = cs.ContactSystem(cs.Robot.cylinder(1.0, radius, 0.1, restitution=0.3))
+    mechanism, axis = system.world.mechanism, np.array([-np.sin(turned), np.cos(turned), 0.0])
+    q = np.r_[0.0, 0.0, 0.05 + radius * np.cos(turned) * tilt, 0.5 * tilt * axis, 1.0]
+    assert mechanism.raised == set(range(len(mechanism.names)))
+    assert 0.0 < mechanism.gaps(0.0, q)[0] < 2e-15
+    below = -radius * (1.0 - np.cos(turned)) * tilt
+    assert mechanism.met_gaps(0.0, q, np.array([0])) == pytest.approx([below], abs=1e-16)
+    x = np.concatenate([q, np.zeros(6)])
+    flow = system.flow(SystemMode((ContactState(),) * len(mechanism.names)))
+    begun = flow.begun(0.0, x, flow.guards(0.0, x))
+    assert begun[0] == pytest.approx(below, abs=1e-16)
+    assert (begun[1:] == flow.guards(0.0, x)[1:]).sum() >= len(begun) - 3
 
 
 def test_refusals():

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import FLAT, ROUND_RIM
+from ..zero import FLAT, ROUND_RIM, SUNK
 from .cylinders import SIDE, Drum, Taper
 from .edges import RISE
 from .features import CONE, Place, PointOnSolid, dot, turned, turned_back
@@ -20,18 +20,24 @@ from .hulls import Hull
 from .rims import Z
 from .shapes import Block, Region
 
+TILT = -CONE  # side of a region at which a disc that stands is tilted off its points
+STANDS = 2.0  # tilt at which closed points of a disc end, in units of that at which open ones begin to hold it
+
 
 @dataclass(frozen=True, eq=False)
 class StandingPoint(PointOnSolid):
-    """A point of the rim of A on which it stands on a plane face of B: it is raised by RISE times the tilt beyond FLAT.
+    """A point of the rim of A on which it stands on a plane face of B, raised by RISE times the tilt beyond `flat`.
 
-    Elsewhere on B it does not touch: the gap is how far the point is from the planes of the faces, raised likewise.
+    A closed one ends at STANDS times that tilt. Elsewhere on B it does not touch: the gap is how far the point is from
+    the planes of the faces, raised likewise.
 
     Attributes:
         axis: outward from the end of A that stands (3,), in axes of A.
+        flat: tilt up to which points hold the disc, see `Circle.flat` [rad].
     """
 
     axis: Array = field(default_factory=lambda: -Z)
+    flat: float = FLAT
     extent_a: float = RISE
 
     @cached_property
@@ -50,7 +56,34 @@ class StandingPoint(PointOnSolid):
     def raised(self, place: Place, normal: Array) -> Array:
         """By how much (...) [m], over faces of B with normals (..., 3) in axes of B."""
         outward = place.R_b.T @ (place.R_a @ self.axis)
-        return np.asarray(RISE * np.maximum(0.0, np.linalg.norm(normal + outward, axis=-1) - FLAT))
+        return np.asarray(RISE * np.maximum(0.0, np.linalg.norm(normal + outward, axis=-1) - self.flat))
+
+    @property
+    def raises(self) -> bool:
+        """While the disc is tilted."""
+        return True
+
+    def met_gap(self, place: Place) -> float:
+        """The distance from the face before which it is, whatever the tilt; else the open one."""
+        region = self.region(place)
+        return float(self.gap(place, region)) if self.shape.faced(region) else self.open_gap(place)
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Those of the solid, and the tilt."""
+        return (*super().sides(region), TILT)
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """Of the tilt: how far it is from where points cease to hold the disc [rad]."""
+        if side != TILT:
+            return super().margin(place, region, side)
+        p, axis = turned_back(place.R_b, place.o_a - place.o_b), turned(place.R_a, self.axis)
+        leaning = turned(place.R_b, self.shape.normal(p, region)) + axis
+        square = dot(leaning, leaning)[..., 0]
+        return np.asarray(STANDS * self.flat - np.where(square.real > 0.0, np.sqrt(square + (square.real == 0.0)), 0.0))
+
+    def beyond(self, region: Region, side: int) -> Region | None:
+        """None behind the tilt: others take over."""
+        return None if side == TILT else super().beyond(region, side)
 
     def _stands(self, place: Place, region: Region) -> bool:
         if not self.shape.faced(region):
@@ -79,10 +112,12 @@ class StandingPoint(PointOnSolid):
 def standing_gaps(above: Array, raised: Array, aside: Array) -> Array:
     """Least distance (...) of points from standing on faces, from how far (..., F) they are above these, and raised.
 
-    A point on the plane of a face touches it where it is not above any other one, nor `aside` (...) of a cylinder.
+    A point on the plane of a face, or as little below it as contacts may start, touches it where it is not above any
+    other one, nor `aside` (...) of a cylinder.
     """
-    outside = np.maximum(0.0, np.maximum(above.max(axis=-1), aside))[..., None]
-    return np.asarray((np.maximum(np.abs(above), outside) + raised).min(axis=-1))
+    outside = np.maximum(above.max(axis=-1), aside)[..., None]
+    apart = np.where((outside <= 0.0) & (above > -SUNK), above, np.maximum(np.abs(above), outside))
+    return np.asarray((apart + raised).min(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)

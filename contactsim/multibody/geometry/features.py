@@ -171,6 +171,19 @@ class FeaturePair(ABC):
         """Key of the piece on which the open gap is `gap`, with the bound of its bend; None: it is not, or has none."""
         return ()
 
+    @property
+    def raises(self) -> bool:
+        """Whether its open gap is raised where it does not act, down to where it does."""
+        return False
+
+    def lifted(self, place: Place) -> bool:
+        """Whether its open gap is raised at one place, where it could touch else."""
+        return False
+
+    def met_gap(self, place: Place) -> float:
+        """The gap of one place as it goes on from where it is met: not raised."""
+        return self.open_gap(place)
+
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """Bound of what the second derivative of the gap has besides the accelerations of the bodies.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
-from ..zero import ARC, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, PARALLEL_RIMS, RIM
+from ..zero import ARC, DEEP, FAR_BODIES, LOOSE, OFF, PARALLEL_EDGES, PARALLEL_RIMS, RIM
 from .closest_points.search import RimsAbove, across_axis
 from .cone_sides import SENSES, ConeAndLine, ConeSideOnLine, bend_of_side, crossed
 from .cylinder_points import StandingPoint, standing_gaps
@@ -74,7 +74,7 @@ class GapTable(ABC):
         region, gap = pair.region(place), pair.open_gap(place)
         piece = pair.piece(place, region)
         if piece is None and pair.passing:
-            return Look(gap, 0.0, None, apart=True)
+            return Look(gap, 0.0, None, apart=not pair.lifted(place))
         met = pair.meet(Bodies(*place, V[a], V[b], still, still), region)
         return Look(gap, float(met.n @ at(V[a] - V[b], met.x)), piece)
 
@@ -148,7 +148,7 @@ class Rims(OneByOne):
 
     def __init__(self, pairs: Sequence[Any], solids: Array) -> None:
         super().__init__(pairs, solids)
-        self._extents = np.array([pair.extent_a for pair in pairs])
+        self._extents = np.array([pair.arm if isinstance(pair, RimOnPart) else pair.extent_a for pair in pairs])
         self._last: tuple[tuple[bytes, bytes], Array, Array] | None = None
         self._prepare(pairs)
 
@@ -196,8 +196,8 @@ class Rims(OneByOne):
         a, b, pair, still = self._a[k], self._b[k], self._pairs[k], np.zeros(6)
         place = Place(R[a], o[a], R[b], o[b])
         gap, touch = pair.looked(place)  # type: ignore[attr-defined]
-        if not touch:
-            return Look(gap, 0.0, None, apart=True)
+        if not touch or pair.lifted(place):
+            return Look(gap, 0.0, None, apart=not touch)
         region = pair.region(place)
         met = pair.meet(Bodies(*place, V[a], V[b], still, still), region)
         return Look(gap, float(met.n @ at(V[a] - V[b], met.x)), region)
@@ -214,6 +214,7 @@ class RimsOnFaces(Rims):
     def _prepare(self, pairs: Sequence[RimOnPart]) -> None:
         self._far = FAR_BODIES * self._extents
         self._radius = np.array([pair.rim.radius for pair in pairs])
+        self._flat = np.array([pair.rim.feature.flat for pair in pairs])
         self._centre = np.array([pair.rim.feature.centre for pair in pairs])
         faces = [pair.part for pair in pairs if isinstance(pair.part, Face)]
         self._planes = np.array([np.append(face.normal, face.offset) for face in faces]).reshape(-1, 4)
@@ -234,7 +235,7 @@ class RimsOnFaces(Rims):
         """See `RimOnPart.bend`."""
         normals = (R[self._b] @ self._planes[:, :3, None])[..., 0]
         tilts = np.linalg.norm(np.cross(R[self._a][..., 2], normals), axis=1) - spin * duration
-        return np.asarray(self._radius * spin * spin * (1.0 + 1.0 / np.maximum(tilts, FLAT) ** 3))
+        return np.asarray(self._radius * spin * spin * (1.0 + 1.0 / np.maximum(tilts, self._flat) ** 3))
 
 
 class RimsOnLines(Rims):
@@ -245,6 +246,7 @@ class RimsOnLines(Rims):
         self._far = FAR_BODIES * self._extents
         self._radius, self._end = np.array([(pair.rim.radius, pair.rim.end) for pair in pairs]).reshape(-1, 2).T
         self._lean = np.array([pair.rim.lean for pair in pairs])
+        self._flat = np.array([pair.rim.feature.flat for pair in pairs])
         self._centre = np.array([pair.rim.feature.centre for pair in pairs])
         self._deepest = np.array([pair.deepest for pair in pairs])
         self._foot, self._axes, self._middle = (
@@ -278,7 +280,9 @@ class RimsOnLines(Rims):
             x = centre - (radius / tilt)[:, None] * across - gap[:, None] * n
             rows, rim = self._rows[own], np.cross(axis, n)
             value = (rows[..., :3] @ x[..., None])[..., 0] + (rows[..., 3:6] @ n[..., None])[..., 0] + rows[..., 6]
-            touch = (value > self._begin[own]).all(axis=1) & (tilt > BEGINS * FLAT) & (gap > -self._deepest[own])
+            touch = (
+                (value > self._begin[own]).all(axis=1) & (tilt > BEGINS * self._flat[own]) & (gap > -self._deepest[own])
+            )
             touch &= radius * (self._lean[own] - self._end[own] * h) > SMOOTHLY[0]
             crossing = np.linalg.norm(np.cross(rim, self._axes[own]), axis=1) / tilt
             touch &= ~self._sharp[own] | (crossing > PARALLEL_RIMS)
@@ -290,10 +294,10 @@ class RimsOnLines(Rims):
 
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """See `RimOnPart.bend`; of those that are far, at the least tilt and crossing."""
-        slide = speed + spin * (self._radius + self._around) / FLAT
+        slide = speed + spin * (self._radius + self._around) / self._flat
         bent = np.where(self._sharp, 0.5 * self._radius * PARALLEL_RIMS**2, self._rounding)
         with np.errstate(divide="ignore", invalid="ignore"):  # the tip of a cone is sharp
-            found = self._radius * spin * spin * (1.0 + 1.0 / FLAT**3) + slide**2 / bent
+            found = self._radius * spin * spin * (1.0 + 1.0 / self._flat**3) + slide**2 / bent
         for k in np.flatnonzero(self._away(R, o) <= self._far).tolist():
             place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
             found[k] = self._pairs[k].bend(place, float(speed[k]), float(spin[k]), duration)
@@ -468,6 +472,7 @@ class Standing(Points):
             self._normals[k, len(offsets) :], self._offsets[k, len(offsets) :] = normals[0], offsets[0]
         self._axes = np.array([pair.axis for pair in pairs])
         self._widths = np.array([pair.width for pair in pairs])
+        self._flat = np.array([pair.flat for pair in pairs])[:, None]
 
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one where the disc may stand on a face."""
@@ -475,7 +480,7 @@ class Standing(Points):
         axes = (((R[self._a] @ self._axes[..., None])[..., 0])[:, None, :] @ R[self._b])[:, 0]
         above = (self._normals @ p[..., None])[..., 0] - self._offsets
         leaning = np.linalg.norm(self._normals + axes[:, None], axis=-1)
-        raised = RISE * np.maximum(0.0, leaning - FLAT)
+        raised = RISE * np.maximum(0.0, leaning - self._flat)
         found = standing_gaps(above, raised, np.hypot(p[:, 0], p[:, 1]) - self._widths)
         for k in np.flatnonzero((raised == 0.0).any(axis=1)).tolist():
             found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))

@@ -34,8 +34,10 @@ from .couples import Couples
 from .features import Bodies, Meet, PairShape, Place, at, cross, crossing, turned
 from .gap_tables import GapTable, tables
 from .met_together import MetTogether
+from .rims import RimOnPlane
 from .shapes import Region
 from .shared_corners import SharedCorners
+from .standing_discs import StandingDiscs
 from .takeovers import Takeovers
 
 MOST_TIMES = 200  # at which bodies are looked at along a step
@@ -161,6 +163,12 @@ def touch_of(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> T
     return touch(pair.features.meet(bodies, region), frame, bodies.V_a - bodies.V_b, bodies.A_a - bodies.A_b)
 
 
+def _met_gaps(pairs: PairKinematics, q: Array, chosen: Array) -> Array:
+    """Gaps of some pairs (k,) as they go on from where they are met [m]."""
+    pairs._data.forward_kinematics(q)
+    return np.array([pairs._met_gap(k) for k in chosen.tolist()])
+
+
 class PairKinematics(Computing):
     """Gaps, rows and derivatives of all contacts between the bodies of a model.
 
@@ -254,7 +262,33 @@ class PairKinematics(Computing):
                     gaps[place] = self._gap(k, regions[k])
         hidden = self._hidden(chosen, gaps, regions)
         gaps[hidden] = np.maximum(gaps[hidden], 0.0) + OFF
+        off, standing = self._on_standing_discs(chosen, regions)
+        gaps[off] = np.maximum(gaps[off], 0.0) + OFF
+        for place in standing:
+            gaps[place] = self._met_gap(int(chosen[place]))
         return gaps
+
+    met_gaps = _met_gaps
+
+    def _met_gap(self, k: int) -> float:
+        return self.pairs[k].features.met_gap(self._place(k))
+
+    @cached_property
+    def _discs(self) -> StandingDiscs:
+        return StandingDiscs(self.pairs)
+
+    def _on_standing_discs(self, chosen: Array, regions: Mapping[int, Region]) -> tuple[list[int], list[int]]:
+        """Places among `chosen` of rims of discs that stand, on planes that these lie on, and of their points."""
+        disc = self._discs.standing(regions)
+        numbers = chosen.tolist()
+        rims = [place for place, k in enumerate(numbers) if k in disc.rims and self._lies(k)] if disc.rims else []
+        return rims, [place for place, k in enumerate(numbers) if k in disc.points] if disc.points else []
+
+    def _lies(self, k: int) -> bool:
+        """Whether the rim of a disc that stands does so on the plane of pair `k`."""
+        features = self.pairs[k].features
+        assert isinstance(features, RimOnPlane)
+        return features.lies(self._place(k))
 
     @cached_property
     def _takeovers(self) -> Takeovers:
@@ -424,15 +458,30 @@ class PairKinematics(Computing):
         self._data.forward_kinematics(q)
         return self._gap(k, region)
 
-    def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
-        """The gap of a pair, and its rate."""
+    def _standing_look(self, q: Array, v: Array, k: int, regions: Mapping[int, Region]) -> Look | None:
+        """The gap of a rim or point of a disc that stands, and its rate; None of others."""
+        rims, points = self._on_standing_discs(np.array([k]), regions)
+        if rims:
+            return Look(max(self._gap(k, None), 0.0) + OFF, 0.0, None, apart=True)
+        if not points:
+            return None
+        held = self.pairs[k].features.region(self._place(k))
+        gap = self._met_gap(k)
+        return Look(gap, float(self.rows(q, v, [k], [held])[1][0]), held)
+
+    def gap_motion(
+        self, q: Array, v: Array, k: int, region: Region | None = None, regions: Mapping[int, Region] | None = None
+    ) -> Look:
+        """The gap of a pair, and its rate, while those in `regions` are closed."""
         self._data.forward_kinematics(q)
         features, place = self.pairs[k].features, self._place(k)
         held = features.region(place) if region is None else region
         piece = features.piece(place, held)
+        if region is None and regions and (look := self._standing_look(q, v, k, regions)) is not None:
+            return look
         gap = features.open_gap(place) if region is None else float(features.gap(place, held))
         if piece is None and features.passing:
-            return Look(gap, 0.0, None, apart=True)
+            return Look(gap, 0.0, None, apart=not features.lifted(place))
         return Look(gap, float(self.rows(q, v, [k], [held])[1][0]), piece)
 
     def _twists(self, motions: Any) -> Array:
@@ -470,6 +519,11 @@ class PairKinematics(Computing):
         hidden = self._hidden(chosen, values, regions)
         values[hidden], rates[hidden] = np.maximum(values[hidden], 0.0) + OFF, 0.0
         pieces[hidden], apart[hidden] = None, True
+        off, standing = self._on_standing_discs(chosen, regions)
+        for place in off + standing:
+            look = self._standing_look(q, v, int(chosen[place]), regions)
+            assert look is not None
+            values[place], rates[place], pieces[place], apart[place] = look
         return Looks(values, rates, pieces.tolist(), apart)
 
     # --- rows -------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
-from .closest_points.features import Feature, Point
+from .closest_points.features import Circle, Feature, Point
 from .cylinder_pairs import Named, of_round, on_capsule, on_flats, on_half_space
 from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
 from .edges import EdgeOnEdge
@@ -474,7 +474,8 @@ def _of_point(robot: RobotModel, point: Tip, solid: Solid, inner: Array, up: Arr
     if owner is not None and up is not None:
         below = _is_below(point, owner)
         if _stands(owner, solid, below):
-            return StandingPoint(met, radius, inner, axis=-up if below else up)
+            flat = Circle(np.zeros(3), up, owner.size[0]).flat
+            return StandingPoint(met, radius, inner, axis=-up if below else up, flat=flat)
         if owner.kind == "cone" and solid.kind in CORNERS:
             base, height = owner.size
             return ConeTip(met, radius, inner, axis=-up, sine=base / float(np.hypot(base, height)))

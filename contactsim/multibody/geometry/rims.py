@@ -23,7 +23,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import DEEP, FLAT, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
+from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, across_axis, closest
@@ -34,7 +34,12 @@ from .shapes import Region, length_of, turning
 
 Z = np.array([0.0, 0.0, 1.0])
 SMOOTHLY = -0.5 * ROUND_RIM, -ROUND_RIM  # m: beyond an end at which what takes over has the same normal
-BEGINS, ENDS = 0.5, 0.25  # tilts, in units of FLAT, from which on a rim begins to touch, and below which it ends
+BEGINS, ENDS = (
+    0.5,
+    0.25,
+)  # tilts, in units of `Circle.flat`, from which on a rim begins to touch, and below which it ends
+LIES = 4.0  # in the same units: a disc that stands on a plane is tilted by less
+RISE = 1.0  # m/rad by which a rim is raised above a plane while the tilt at which it begins to touch is not reached
 TINY = 1e-300
 SAMPLED = 2.0 * np.pi * np.arange(48) / 48.0
 AROUND = np.column_stack([np.cos(SAMPLED), np.sin(SAMPLED), np.zeros(48)])
@@ -264,13 +269,14 @@ class Rim(_OfCylinder):
     sharp = True
 
     @cached_property
-    def feature(self) -> Feature:  # type: ignore[override]
+    def feature(self) -> Circle:  # type: ignore[override]
         """Its circle."""
         return Circle(self.end * self.half * Z, Z, self.radius)
 
     def tilt(self, m: Array) -> Margin:
         """The sine of its tilt against the normal."""
-        return Margin(length_of(m[..., :2])[..., 0], BEGINS * FLAT, ENDS * FLAT)
+        flat = self.feature.flat
+        return Margin(length_of(m[..., :2])[..., 0], BEGINS * flat, ENDS * flat)
 
     def margins(self, x: Array, m: Array) -> list[Margin]:
         """Its tilt, and how far the normal leans away from that of the side, as a way [m]."""
@@ -446,9 +452,14 @@ class RimOnPart(PassingPair):
     radius_a: float = 0.0
 
     @property
+    def arm(self) -> float:
+        """Distance of the rim from the origin of A [m]."""
+        return float(np.hypot(self.rim.radius, self.rim.half))
+
+    @property
     def extent_a(self) -> float:  # type: ignore[override]
         """Of the rim."""
-        return float(np.hypot(self.rim.radius, self.rim.half))
+        return self.arm
 
     @property
     def extent_b(self) -> float:  # type: ignore[override]
@@ -594,7 +605,7 @@ class RimOnPart(PassingPair):
         found = self._nearest(place)
         if found is None:
             return 0.0
-        sine = max(float(self._margins(place, found)[0].value) - spin * duration, FLAT)
+        sine = max(float(self._margins(place, found)[0].value) - spin * duration, self.rim.feature.flat)
         own = self.rim.radius * spin * spin * (1.0 + 1.0 / sine**3)
         arm = self.rim.radius + (self.part.radius if isinstance(self.part, _OfCylinder) else 0.0)
         slide, x = speed + spin * arm / sine, turned_back(place.R_b, found.x_b - place.o_b)
@@ -608,7 +619,7 @@ class RimOnPlane(RimOnPart):
     """A rim of A against a plane part of B, in closed form.
 
     With the axis a of A, its centre c and the normal n of the plane, the lowest point is x = c - R e, e = t / |t|,
-    t = n - (a . n) a; rates follow from n' = w_B x n and a' = w_A x a.
+    t = n - (a . n) a = a x (n x a); rates follow from n' = w_B x n and a' = w_A x a.
     """
 
     @property
@@ -619,10 +630,55 @@ class RimOnPlane(RimOnPart):
     def _lowest(self, place: Place | Bodies) -> tuple[Array, Array, Array, Array]:
         """n, a, t and x (..., 3)."""
         n, axis = turned(place.R_b, self._plane.normal), place.R_a[..., 2]
-        across = n - dot(axis, n) * axis
+        across = cross(axis, cross(n, axis))  # across the axis to rounding, however little it is
         square = dot(across, across)
         e = across / np.sqrt(np.where(square.real > 0.0, square, 1.0))
         return n, axis, across, place.o_a + turned(place.R_a, self.rim.feature.centre) - self.rim.radius * e
+
+    @property
+    def extent_a(self) -> float:  # type: ignore[override]
+        """Of the rim, and by what it is raised."""
+        return self.arm + RISE
+
+    @property
+    def raises(self) -> bool:
+        """While the disc lies flat."""
+        return True
+
+    def tilt(self, place: Place) -> float:
+        """Sine of the angle between the disc and the plane."""
+        return float(length_of(self._lowest(place)[2])[0])
+
+    def lifted(self, place: Place) -> bool:
+        """While the disc lies flat, and the plane faces it."""
+        n, axis, across, _ = self._lowest(place)
+        tilt, outward = float(length_of(across)[0]), self.rim.end * float(axis @ n) < 0.0
+        return outward and tilt <= BEGINS * self.rim.feature.flat
+
+    def lies(self, place: Place) -> bool:
+        """Whether the disc lies on the plane: that is tilted by no more than where the points of a disc end."""
+        n, axis, across, _ = self._lowest(place)
+        outward = self.rim.end * float(axis @ n) < 0.0
+        return outward and float(length_of(across)[0]) <= LIES * self.rim.feature.flat
+
+    def met_gap(self, place: Place) -> float:
+        """The signed distance, whatever the tilt."""
+        return float(self._at(place).gap)
+
+    def looked(self, place: Place) -> tuple[float, bool]:
+        """Likewise; a rim whose disc lies flat is raised, down to where it begins to touch, and known, too."""
+        if not self.lifted(place):
+            return super().looked(place)
+        found = self._at(place)
+        x, outward = turned_back(place.R_b, found.x_b - place.o_b), turned_back(place.R_b, found.normal)
+        gap, margins = float(found.gap), self.part.margins(x, outward)
+        if not all(float(margin.value) > margin.begin for margin in margins) or gap <= -self.deepest:
+            return max(gap, self.away(place)) + OFF, False
+        return max(gap, RISE * (BEGINS * self.rim.feature.flat - self.tilt(place))), True
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """Where they touch with these features."""
+        return None if self.lifted(place) else super().piece(place, region)
 
     def _at(self, place: Place) -> Nearest:
         """Its lowest point, and that of the plane below it."""

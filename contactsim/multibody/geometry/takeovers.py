@@ -68,7 +68,8 @@ class Takeovers:
         for k, region in closed.items():
             if self._pairs[k].features.takes_over and self._couple(k) in couples:
                 held[self._couple(k)].append(self._met(k, place(k), region))
-        return [k for k in near if self._is_one(self._met(k, place(k)), held[self._couple(k)])]
+        acting = [k for k in near if not self._pairs[k].features.lifted(place(k))]
+        return [k for k in acting if self._is_one(self._met(k, place(k)), held[self._couple(k)])]
 
     def _met(self, k: int, place: Place, region: Region | None = None) -> Met:
         features = self._pairs[k].features

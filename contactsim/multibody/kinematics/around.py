@@ -49,6 +49,10 @@ class SameShapes(ContactMechanism):
         """The region behind a side; None where the contact ends there."""
         return self.inner.region_beyond(contact, region, side)
 
+    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        """Gaps of raised contacts where they are met."""
+        return self.inner.met_gaps(t, q, contacts)
+
     def taking_over(self, q: Array, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
         """Open contacts that touch where one that ends does."""
         return self.inner.taking_over(q, contact, region)
@@ -62,6 +66,7 @@ class Around(SameShapes):
         self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
         self.passing, self.kinked, self.has_regions = inner.passing, inner.kinked, inner.has_regions
+        self.raised = inner.raised
         self.skippable, self.vicinity = inner.skippable, inner.vicinity
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 
+def _met_gaps(mechanism: BoundShapes, t: float, q: Array, contacts: Array) -> Array:
+    """Of rims and fixed points of discs, where the tilt would raise them, too."""
+    return mechanism._curved.met_gaps(t, q)[[mechanism._number[i] for i in contacts.tolist()]]
+
+
 class BoundShapes(Around):
     """A BoundRobot some of whose contacts are curved; contacts keep their numbers.
 
@@ -45,6 +50,7 @@ class BoundShapes(Around):
             frame = robot.model.frames[robot.frame_id(point.frame)]
             contacts.append(curved(point, frame.placement, int(frame.parentJoint), terrain))
         self._curved = CurvedKinematics(robot.model, contacts, terrain, inner.tangents)
+        self.raised = frozenset(i for i, contact in zip(self._where, contacts, strict=True) if contact.disc is not None)
         self._plain = terrain.constant_normal() is not None
         self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
@@ -96,6 +102,8 @@ class BoundShapes(Around):
         """Those of some contacts."""
         others = np.isin(contacts, self._where, invert=True)
         return self.inner.gaps_of(t, q, contacts) if others.all() else self.gaps(t, q)[contacts]
+
+    met_gaps = _met_gaps
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Those of the robot; the speed of curved ones on a plane is that of their farthest points."""

@@ -148,6 +148,7 @@ class BoundWorld(PairFeatures):
         features = [pair.kinematics.features for pair in pairs]
         self.passing = inner.passing | {first + k for k, feature in enumerate(features) if feature.passing}
         self.kinked = inner.kinked | {first + k for k, feature in enumerate(features) if feature.kinked}
+        self.raised = inner.raised | {first + k for k, feature in enumerate(features) if feature.raises}
         self.has_regions = True
         self.dims = inner.dims[:first] + (self._pairs.frame.rows,) * len(pairs) + inner.dims[first:]
         self.friction = np.insert(inner.friction, first, [pair.friction for pair in pairs])
@@ -181,6 +182,16 @@ class BoundWorld(PairFeatures):
             found[~paired] = self.inner.gaps_of(t, q, own)
         if paired.any():
             found[paired] = self._pairs.gaps(q, self._regions, contacts[paired] - self._first)
+        return found
+
+    def met_gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of raised ones where they are met, on the ground and between bodies."""
+        paired = contacts >= self._first
+        found = np.empty(len(contacts))
+        if not paired.all():
+            found[~paired] = self.inner.met_gaps(t, q, contacts[~paired])
+        if paired.any():
+            found[paired] = self._pairs.met_gaps(q, contacts[paired] - self._first)
         return found
 
     def near(self, t: float, q: Array, distance: float) -> Array:
@@ -237,7 +248,7 @@ class BoundWorld(PairFeatures):
         """The gap of a contact and its rate."""
         if self._first <= contact < self._behind:
             k = contact - self._first
-            return self._pairs.gap_motion(q, v, k, self._regions.get(k))
+            return self._pairs.gap_motion(q, v, k, self._regions.get(k), self._regions)
         return self.inner.gap_motion(t, q, v, self._on_ground(contact))
 
     def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:

@@ -10,10 +10,13 @@ all of this (Squire and Trapp, 1998), as those of contacts between bodies.
 
 A disc that lies flat has no lowest point. Below the tilt `flat` fixed points of its rim hold it, above it the lowest
 one. What does not act is open: a rim has RISE times the tilt that it lacks for a gap, at least, a point its height and
-RISE times what the tilt is more, so that no touch is missed where a disc tips from one side to the other. While points
-are closed their rim is OFF. Closed ones end a little later than open ones begin: they hand over to each other, with a
-change of 2 R flat (1 - cos(pi / n)) in height. R flat is LEVEL at most, and that change 8e-10 m on eight points: less
-than what contacts may start below the ground (`Tolerances.start_depth`), so that a rim that bounces off there leaves.
+RISE times what the tilt is more, so that no touch is missed where a disc tips from one side to the other. What is met
+as that vanishes may be below the ground by what points are above their rim: from there on its gap is what it is, not
+raised, so that it fires where it is lower again, not at once. While points are closed the disc stands: none of its
+points is raised, and its rim is OFF. Closed ones end a little later than open ones begin: they hand over to each other,
+with a change of 2 R flat (1 - cos(pi / n)) in height. R flat is LEVEL at most, and that change 8e-10 m on eight points:
+less than what contacts may start below the ground (`Tolerances.start_depth`), so that a rim that bounces off there
+leaves.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ from ..geometry.closest_points.ground import (
     settled_over,
 )
 from ..terrain import Terrain
-from ..zero import FLAT, FLAT_ON_HILLS, LEVEL
+from ..zero import FLAT_ON_HILLS
 from .plane_ground import follows, simple_model, skew, supports
 from .tangents import Tangents
 from .tangents import axes as frame_axes
@@ -110,7 +113,7 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
     """
     if not isinstance(point, ContactRim):
         return CurvedContact(point.name, joint, on_axes(point.feature, placement), None, False, 0.0)
-    flat = min(FLAT, LEVEL / point.rim)
+    flat = point.circle.flat
     if terrain.constant_normal() is None:
         if terrain.moving:
             raise InputError(
@@ -123,10 +126,12 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
     return CurvedContact(point.name, joint, feature, disc, point.angle is not None, flat)
 
 
-def _rims_of_points(contacts: Sequence[CurvedContact]) -> tuple[tuple[int, ...], ...]:
-    """Of each contact that is a fixed point of a disc, the rims of that disc; of others none."""
-    rims = [k for k, contact in enumerate(contacts) if contact.disc is not None and not contact.lying]
-    return tuple(tuple(k for k in rims if contact.lying and _same_disc(contact, contacts[k])) for contact in contacts)
+def _on_discs_of_points(contacts: Sequence[CurvedContact]) -> tuple[frozenset[int], ...]:
+    """Of each contact that is a fixed point of a disc, the rims and points of that disc; of others none."""
+    on_discs = [k for k, contact in enumerate(contacts) if contact.disc is not None]
+    return tuple(
+        frozenset(k for k in on_discs if contact.lying and _same_disc(contact, contacts[k])) for contact in contacts
+    )
 
 
 def _same_disc(one: CurvedContact, two: CurvedContact) -> bool:
@@ -200,7 +205,7 @@ class CurvedKinematics(Computing):
         )
         self._lying = np.array([contact.lying for contact in contacts], dtype=bool)
         self._flat = np.array([contact.flat for contact in contacts])
-        self._rims = _rims_of_points(contacts)
+        self._on_discs = _on_discs_of_points(contacts)
         self.rows_each = 1 + tangents.count
 
     @cached_property
@@ -217,19 +222,28 @@ class CurvedKinematics(Computing):
 
     def gaps(self, t: float, q: Array, held: Collection[int]) -> Array:
         """Distances (contacts,) [m]; those of closed ones, `held`, as they go on beyond their ends."""
-        self._data.forward_kinematics(q)
-        everything = list(range(len(self.contacts)))
-        low = self._lowest(t, everything)
-        gaps = np.array(self._terrain.gaps(t, low.core, self._bodies.offset))
+        gaps, low = self._distances(t, q)
         discs = [k for k in self._discs.tolist() if k not in held]
         if discs:
-            gaps = self._masked(gaps, discs, low.normal)
-            gaps[list(self.standing(held) - set(held))] = OFF
+            standing = self.standing(held)
+            raised = self._masked(gaps, discs, low.normal)
+            kept = [k for k in discs if k in standing]
+            gaps = np.where(np.isin(np.arange(len(gaps)), kept), np.where(self._lying, gaps, OFF), raised)
         return gaps
 
+    def met_gaps(self, t: float, q: Array) -> Array:
+        """Distances (contacts,) that no tilt raises [m]: how those go on that were met."""
+        return self._distances(t, q)[0]
+
+    def _distances(self, t: float, q: Array) -> tuple[Array, OverGround]:
+        """Distances (contacts,) from the ground, and the nearest points."""
+        self._data.forward_kinematics(q)
+        low = self._lowest(t, list(range(len(self.contacts))))
+        return np.array(self._terrain.gaps(t, low.core, self._bodies.offset)), low
+
     def standing(self, held: Collection[int]) -> set[int]:
-        """The rims of discs that closed contacts, `held`, hold by their fixed points."""
-        return {rim for k in held for rim in self._rims[k]}
+        """The rims and points of discs that closed contacts, `held`, hold by their fixed points."""
+        return {k for i in held for k in self._on_discs[i]}
 
     def _pose(self, chosen: Sequence[int]) -> Pose:
         """Poses (k, ...) of the joints of contacts."""
@@ -255,8 +269,9 @@ class CurvedKinematics(Computing):
         tilts = self._tilts(discs, normals[discs])
         raised, left = gaps[discs] + RISE * np.maximum(0.0, tilts - points * flat), rim * flat - tilts
         lifted = np.where(left > 0.0, np.maximum(gaps[discs], RISE * left), gaps[discs])
-        gaps[discs] = np.where(lying, raised, lifted)
-        return gaps
+        found = gaps.copy()
+        found[discs] = np.where(lying, raised, lifted)
+        return found
 
     def margin(self, q: Array, k: int) -> float:
         """How far a closed contact is from its end, as the sine of a tilt."""
@@ -282,7 +297,8 @@ class CurvedKinematics(Computing):
 
     def gap_motion(self, t: float, q: Array, v: Array, k: int, held: Collection[int] = ()) -> Look:
         """The gap of an open contact and its rate, while others are closed."""
-        if k in self.standing(held):
+        stands = k in self.standing(held)
+        if stands and not self._lying[k]:
             return Look(OFF, 0.0, ("off",))
         self._data.forward_kinematics(q, v)
         contact, low = self.contacts[k], self._lowest(t, [k])
@@ -290,7 +306,7 @@ class CurvedKinematics(Computing):
         velocity = self._data.oMi[contact.joint].act(self._data.v[contact.joint]).vector
         lift = float(jet_at(self._terrain, t, low.core, third=False).first[0, 0])
         rate = float(low.normal[0] @ (velocity[:3] + np.cross(velocity[3:], low.core[0]))) + lift
-        if contact.disc is None:
+        if contact.disc is None or stands:
             return Look(gap, rate, ())
         tilt = float(self._tilts([k], low.normal)[0])
         if contact.lying:

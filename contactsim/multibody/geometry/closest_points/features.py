@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....common.arrays import Array
+from ...zero import FLAT, LEVEL
 
 F = TypeVar("F", bound="Feature")
 NO_SLIDES = np.zeros((0, 3))
@@ -162,6 +163,11 @@ class Circle(Feature):
     axis: Array
     radius: float
     offset: float = 0.0
+
+    @property
+    def flat(self) -> float:
+        """Tilt below which it lies flat on a plane: its low side is no lower than LEVEL below its middle [rad]."""
+        return min(FLAT, LEVEL / self.radius)
 
     @cached_property
     def _across(self) -> Array:

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....common.arrays import Array
-from ....errors import SingularError
+from ....errors import SimulationError, SingularError
 from ...zero import ALONG, FLAT, ROUGH
 from .equations import Nearest, Pose, Side, side
 from .features import Circle, Feature
@@ -103,12 +103,17 @@ def complement(slides: Array) -> Array:
 def _climb(
     a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, sides: tuple[Side, Side], across: Array
 ) -> tuple[Array, tuple[Side, Side]]:
-    """The normal of largest g among those that `across` (3, f) spans, and the sides there."""
-    radii = a.offset + b.offset
-    for _ in range(ROUNDS):
+    """The normal of largest g among those that `across` (3, f) spans, and the sides there.
+
+    Raises:
+        SimulationError: it was not found in ROUNDS steps.
+    """
+    radii, halfway = a.offset + b.offset, -np.inf
+    for k in range(ROUNDS):
         apart = sides[0].p - sides[1].p
         tangents = _tangents(n, across)
         slope, g = tangents.T @ apart, float(n @ apart)
+        halfway = g if k == ROUNDS // 2 else halfway
         if np.abs(slope).max() <= EXACT * _rounding(sides):
             return n, sides
         bend = tangents.T @ (sides[0].S + sides[1].S) @ tangents + g * np.eye(len(slope))
@@ -123,6 +128,8 @@ def _climb(
                 if jump.flat:
                     return n, sides
                 continue
+            if jump.flat and np.abs(jump.n - n).max() <= SETTLED:  # n is on the kink already, where g is largest
+                return n, sides
         step, gained = step / max(size, 1.0), False
         for _ in range(HALVINGS):
             trial = _unit(n + step)
@@ -137,7 +144,13 @@ def _climb(
         n, sides = trial, there
         if size < max(ROUGH * _least_sine(a, b, poses, n), SETTLED):  # the next turn would be rounding
             return n, sides
-    return n, sides
+    if abs(float(n @ (sides[0].p - sides[1].p)) - halfway) <= ROUNDS * EXACT * _rounding(sides):
+        return n, sides  # the distance has long been known to rounding, of which alone the normal turns
+    raise SimulationError(
+        f"the closest points of a {type(a).__name__.lower()} and a {type(b).__name__.lower()} were not found in"
+        f" {ROUNDS} steps, of which the last one turned their normal by {size:.1e} rad; report the scene, and change"
+        " the start a little"
+    )
 
 
 def _least_sine(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array) -> float:
@@ -156,19 +169,26 @@ class _Jump(NamedTuple):
 def _past_axis(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, size: float) -> _Jump | None:
     """Where a step of some size [rad] from n leads past the axis of a disc: the best normal by that.
 
-    Steps would be halved again and again there: g rises beside the kink in a narrow sector alone.
+    Steps would be halved again and again there: g rises beside the kink in a narrow sector alone. Of two discs the one
+    whose axis is nearer counts: n may be on that.
     """
+    nearest: tuple[float, int, Array] | None = None
     for number, (feature, pose) in enumerate(zip((a, b), poses, strict=True)):
         if isinstance(feature, Circle):
             axis = pose.R @ feature.axis
             axis = axis if axis @ n > 0.0 else -axis
             sine = float(np.linalg.norm(np.cross(axis, n)))
-            if 0.0 < sine < min(NEAR_AXIS, size):
-                beside = _beside(feature, pose, _sides(a, b, poses, axis)[1 - number], axis, 1.0 - 2.0 * (1 - number))
-                if beside is None:
-                    return _Jump(_unit(axis + KINK / sine * (n - axis * (axis @ n))), True)
-                return _Jump(beside, False)
-    return None
+            if 0.0 < sine < min(NEAR_AXIS, size) and (nearest is None or sine < nearest[0]):
+                nearest = sine, number, axis
+    if nearest is None:
+        return None
+    sine, number, axis = nearest
+    disc = (a, b)[number]
+    assert isinstance(disc, Circle)
+    beside = _beside(disc, poses[number], _sides(a, b, poses, axis)[1 - number], axis, 1.0 - 2.0 * (1 - number))
+    if beside is None:
+        return _Jump(_unit(axis + KINK / sine * (n - axis * (axis @ n))), True)
+    return _Jump(beside, False)
 
 
 def _off_axis(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, sides: tuple[Side, Side]) -> Array | None:
@@ -343,6 +363,16 @@ class _Curve(NamedTuple):
         second = -C * w[:, 0] - S * w[:, 1] + R * ((up * up + h * bent) / T + (h * up) ** 2 / T**3)
         return first, second
 
+    def _rises_beyond(self, here: Array, first: Array, low: Array, high: Array) -> Array:
+        """Mask (n,) of those that rise from here (n,) to the end of their bracket and on: g is largest at no angle.
+
+        The best of the samples is the last one on its side of the rim then, beyond which normals lie on the wrong one.
+        """
+        end = np.where(first > 0.0, high, low)
+        free = self._replace(end=np.zeros(len(end)))  # whatever the side
+        both = free.height(np.column_stack([here, end]))
+        return np.asarray((first * free.slopes(end)[0] > 0.0) & (both[:, 1] > both[:, 0]) & (end != here))
+
     def highest(self) -> Array:
         """The angles (n,) of the largest g, from the best of samples on; nan where g has an edge there."""
         toward = np.arctan2(self.lean[:, 1], self.lean[:, 0])[:, None]
@@ -361,6 +391,10 @@ class _Curve(NamedTuple):
             with np.errstate(all="ignore"):
                 there = here - first / second
             newton = (second < 0.0) & (there >= low[going]) & (there <= high[going])
+            if not newton.all():
+                on = newton | ~part._rises_beyond(here, first, low[going], high[going])
+                angle[going[~on]] = np.nan
+                going, there, newton, here = going[on], there[on], newton[on], here[on]
             there = np.where(newton, there, 0.5 * (low[going] + high[going]))
             step[going] = np.where(newton, np.abs(there - here), np.inf)
             angle[going] = there

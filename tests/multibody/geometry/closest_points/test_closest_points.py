@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 from tolerances import CLOSEST_MINIMUM, CLOSEST_POINT, CLOSEST_RATE, CLOSEST_SECOND
 
-from contactsim.errors import SingularError
+from contactsim.errors import SimulationError, SingularError
 from contactsim.hybrid.differences import derivative
 from contactsim.multibody.geometry.closest_points import search
 from contactsim.multibody.geometry.closest_points.equations import Pose, drift, settled
@@ -225,3 +226,39 @@ def test_the_search_takes_few_rounds_where_the_normal_nears_the_axis_of_a_disc(s
         assert nearest.gap == pytest.approx(1e-9, abs=1e-15)
         # As well as the places tell it: to their rounding over the radii, and where Newton's method ends.
         np.testing.assert_allclose(nearest.normal, n, rtol=0.0, atol=1e-9)
+
+
+def discs(count: int) -> Iterator[tuple[Circle, Circle, tuple[Pose, Pose], np.ndarray]]:
+    """Two discs beside or above each other, many of them nearly parallel, and the way between their middles."""
+    rng, z = np.random.default_rng(2), np.array([0.0, 0.0, 1.0])
+    for _ in range(count):
+        a, b = (Circle(np.zeros(3), z, radius) for radius in rng.uniform(0.02, 0.08, 2).tolist())
+        turned = pin.exp3(rng.normal(size=3) * rng.choice([1.0, 0.1, 1e-3]))
+        way = rng.normal(size=3) * rng.choice([0.05, 0.1, 0.02])
+        yield a, b, (Pose(turned, way), Pose(np.eye(3), np.zeros(3))), way
+
+
+def test_normals_on_the_axis_of_a_disc_are_found_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two discs that are nearly parallel the axis that is nearer counts: the search ended where its steps did."""
+    taken, tangents = [0], search._tangents
+
+    def counted(n: np.ndarray, across: np.ndarray) -> np.ndarray:
+        taken[0] += 1
+        return tangents(n, across)
+
+    monkeypatch.setattr(search, "_tangents", counted)
+    most = 0
+    for a, b, poses, way in discs(1000):
+        taken[0] = 0
+        with np.errstate(all="ignore"):
+            search.closest(a, b, poses, way)
+        most = max(most, taken[0])
+    assert most <= 25
+
+
+def test_a_search_that_does_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It returned what it had."""
+    monkeypatch.setattr(search, "ROUNDS", 1)
+    a, b, poses, way = next(discs(1))
+    with pytest.raises(SimulationError, match="closest points of a circle and a circle were not found in 1"):
+        search.closest(a, b, poses, way)
