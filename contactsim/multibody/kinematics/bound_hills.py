@@ -61,15 +61,16 @@ class BoundHills(BoundWorld):
         terrain: Hills,
         bodies: Sequence[OnHills],
     ) -> None:
-        features, corners, points = list[ResolvedPair](), list[PairShape](), list[int]()
+        features, corners, points, replaced = list[ResolvedPair](), list[PairShape](), list[int](), list[int]()
         for body in bodies:
             point = robot.contacts[body.points[0]]
             numbers = kinetic_of(point), static_of(point), point.restitution
             features += [ResolvedPair(pair, *numbers, None) for pair in features_of(body, terrain)]
             corners += corners_of(body, terrain)
-            points += body.points
+            (replaced if body.discs else points).extend(body.points)
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
-        self._join(inner, features, roots_of(robot.model))
+        self._join(inner.without(replaced) if replaced else inner, features, roots_of(robot.model))
+        self._own = *points, *replaced
         self._corners = {point: len(features) + k for k, point in enumerate(points)}
         self.kinked |= self._corners.keys()
 
@@ -81,7 +82,7 @@ class BoundHills(BoundWorld):
     @property
     def same_rows(self) -> bool:
         """Whether edges and faces can have rows along the directions in which corners have theirs."""
-        return all(self._pairs.frame.rows == self.dims[i] for i in self._corners)
+        return all(self._pairs.frame.rows == self.dims[i] for i in self._own)
 
     def near(self, t: float, q: Array, distance: float) -> Array:
         """Those of the inner mechanism, and all edges and faces."""

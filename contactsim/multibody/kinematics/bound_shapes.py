@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDe
 from ..terrain import Terrain
 from .around import Around
 from .bound_robot import BoundRobot
-from .curved_contacts import CurvedKinematics, curved
+from .curved_contacts import OFF, CurvedKinematics, curved
 from .reach import Sway
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class BoundShapes(Around):
         self._plain = terrain.constant_normal() is not None
         self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
+        self._acting = np.arange(len(self._where))  # by their own numbers: the curved ones that can touch
+
+    def without(self, contacts: Collection[int]) -> BoundShapes:
+        """The same where some curved contacts never touch, as others are in their place."""
+        found = copy.copy(self)
+        found._acting = np.array([k for i, k in self._number.items() if i not in contacts], dtype=int)
+        return found
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], Array]:
         """Contacts that are not curved, the curved ones by their own numbers, and the mask (m,) of their rows."""
@@ -89,7 +96,10 @@ class BoundShapes(Around):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances of the contacts to the ground [m], then of the joints to their limits."""
         gaps = self.inner.gaps(t, q)
-        gaps[self._where] = self._curved.gaps(t, q, self._held)
+        gaps[self._where] = OFF
+        if len(self._acting):
+            acting = np.array(self._where)[self._acting]
+            gaps[acting] = self._curved.gaps(t, q, self._held)[self._acting]
         return gaps
 
     def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
@@ -103,9 +113,9 @@ class BoundShapes(Around):
         if not chosen:
             return self.inner.gap_bounds(contacts)
         inner = self.inner.gap_bounds(np.array(others, dtype=int))
-        if inner is None or self.reach is None or not self._plain:
+        if inner is None or self.reach is None or not (self._plain or set(chosen).isdisjoint(self._acting.tolist())):
             return None
-        own = np.isin(contacts, self._where)
+        own, acting = np.isin(contacts, self._where), np.isin(chosen, self._acting)
         hosts = self.reach.index[np.array([self._curved.contacts[k].joint for k in chosen])]
         arms, radii, reach, terrain = self._sizes[chosen], self._radii[chosen], self.reach, self.inner.terrain
 
@@ -114,7 +124,7 @@ class BoundShapes(Around):
             moving = terrain.growth(path.t, path.duration, np.zeros(1))
             assert moving is not None
             speed = np.empty(len(contacts))
-            speed[~own], speed[own] = ground.speed, sway.speeds(hosts, arms) + moving.speed
+            speed[~own], speed[own] = ground.speed, np.where(acting, sway.speeds(hosts, arms) + moving.speed, 0.0)
 
             def closer() -> tuple[Array, Array]:
                 bend, error = np.empty(len(contacts)), np.empty(len(contacts))
@@ -122,9 +132,16 @@ class BoundShapes(Around):
                 # The nearest point moves over the body by no more than its spin times its radius of curvature.
                 bend[own] = sway.accelerations(hosts, arms) + radii * sway.spin[hosts] ** 2 + moving.acceleration
                 error[own] = sway.errors().speeds(hosts, arms)
+                bend[own], error[own] = np.where(acting, bend[own], 0.0), np.where(acting, error[own], 0.0)
                 return bend, error
 
-            return GapBounds(speed, None, closer)
+            def at_least(gaps: Array) -> Array:
+                assert ground.at_least is not None
+                found = gaps.copy()
+                found[~own] = ground.at_least(gaps[~own])
+                return found
+
+            return GapBounds(speed, None if ground.at_least is None else at_least, closer)
 
         return bounds
 
@@ -133,6 +150,8 @@ class BoundShapes(Around):
         k = self._number.get(contact)
         if k is None:
             return self.inner.gap_motion(t, q, v, contact)
+        if k not in self._acting:
+            return Look(OFF, 0.0, ("off",))
         return self._curved.gap_motion(t, q, v, k, self._held)
 
     def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
