@@ -25,7 +25,7 @@ import numpy as np
 from ...common.arrays import Array
 from ..zero import RIM
 from .features import Place, turned
-from .hill_features import FlatOnHills, Nearest, Settled, Search
+from .hill_features import FlatOnHills, Nearest, Search, Settled
 from .shapes import Region
 
 ALONE = 4.0  # tilts in units of r k from which on a rim has one nearest point

@@ -89,7 +89,7 @@ def _on_hills(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills 
 
 def _rimmed(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | None:
     """A cylinder or cone, where its rims are contacts of the robot; its side where no hollow bends more than it."""
-    if 0.5 * terrain.curvature * shape.body.reach**2 <= LEAST_HUMP:
+    if terrain.flat_in_parts or 0.5 * terrain.curvature * shape.body.reach**2 <= LEAST_HUMP:
         return None
     assert isinstance(shape.body, Round)
     discs = tuple(piece for piece in shape.body.pieces if isinstance(piece, Circle))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,9 @@ class BoundShapes(Around):
 
     For the BoundRobot a curved contact is a point at its centre, of which only the name and the directions of motion
     count.
+
+    Attributes:
+        idle: contacts that never touch, as others are in their place.
     """
 
     inner: BoundRobot
@@ -48,13 +51,12 @@ class BoundShapes(Around):
         self._plain = terrain.constant_normal() is not None
         self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
-        self._acting = np.arange(len(self._where))  # by their own numbers: the curved ones that can touch
+        self.idle = frozenset[int]()
 
-    def without(self, contacts: Collection[int]) -> BoundShapes:
-        """The same where some curved contacts never touch, as others are in their place."""
-        found = copy.copy(self)
-        found._acting = np.array([k for i, k in self._number.items() if i not in contacts], dtype=int)
-        return found
+    @property
+    def _acting(self) -> Array:
+        """Those that can touch, by their own numbers."""
+        return np.array([k for i, k in self._number.items() if i not in self.idle], dtype=int)
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], Array]:
         """Contacts that are not curved, the curved ones by their own numbers, and the mask (m,) of their rows."""
@@ -97,9 +99,9 @@ class BoundShapes(Around):
         """Distances of the contacts to the ground [m], then of the joints to their limits."""
         gaps = self.inner.gaps(t, q)
         gaps[self._where] = OFF
-        if len(self._acting):
-            acting = np.array(self._where)[self._acting]
-            gaps[acting] = self._curved.gaps(t, q, self._held)[self._acting]
+        own = self._acting
+        if len(own):
+            gaps[np.array(self._where)[own]] = self._curved.gaps(t, q, self._held)[own]
         return gaps
 
     def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
@@ -150,7 +152,7 @@ class BoundShapes(Around):
         k = self._number.get(contact)
         if k is None:
             return self.inner.gap_motion(t, q, v, contact)
-        if k not in self._acting:
+        if contact in self.idle:
             return Look(OFF, 0.0, ("off",))
         return self._curved.gap_motion(t, q, v, k, self._held)
 

@@ -6,7 +6,7 @@ Contacts between bodies are features of their shapes, each with regions, frames 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -157,13 +157,6 @@ class BoundWorld(PairFeatures):
         assert inner.trees is not None
         ends = roots[[[pair.kinematics.joint_a, pair.kinematics.joint_b] for pair in pairs]]
         self.trees = inner.trees._replace(contacts=np.insert(inner.trees.contacts, first, ends, axis=0))
-
-    def without(self, contacts: Collection[int]) -> Self:
-        """The same where some curved contacts on the ground never touch, as others are in their place."""
-        assert not isinstance(self.inner, BoundRobot)
-        found = copy.copy(self)
-        found.inner = self.inner.without(contacts)
-        return found
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], int]:
         """Contacts of the ground by their own numbers, pairs by theirs, and the rows of the points of the ground."""
