@@ -176,8 +176,8 @@ def _of_disc(body: OnHills, k: int, disc: Circle, ground: Hills) -> Iterator[Pai
     """The rim of a disc, whole and in sectors, and its face."""
     outward = disc.axis if disc.axis @ disc.centre > 0.0 else -disc.axis
     along, r = perpendicular(outward), disc.radius
-    tilt: float | None = ALONE * r * ground.curvature
-    tilt = tilt if tilt <= WHOLE else None
+    least = ALONE * r * ground.curvature
+    tilt = least if least <= WHOLE else None
     parts = int(np.clip(ceil(2.0 * np.pi * r / ground.apart()), *SECTORS))
     half = np.pi * r / parts
     into, room = np.array([[1.0], [-1.0]]), np.array([half, half])
