@@ -514,10 +514,28 @@ class FlatsOnHills(OneByOne):
 
     def __init__(self, pairs: Sequence[FlatOnHills], solids: Array) -> None:
         super().__init__(pairs, solids)
-        self._ground = pairs[0].ground
+        self._ground, self._flats = pairs[0].ground, list(pairs)
         self._middles = np.array([pair.ball[0] for pair in pairs])
         self._spans = np.array([pair.ball[1] for pair in pairs])
         self._radii = np.array([pair.radius for pair in pairs])
+        self._counts = np.array([len(pair.points) for pair in pairs])
+
+    def _told(self, near: Array, places: Sequence[Place]) -> None:
+        """Tell features (k,) near the ground what that is at their samples, those of all of them at a time."""
+        if len(near) < 2:
+            return
+        points = [
+            self._flats[k].points @ place.R_a.T + place.o_a for k, place in zip(near.tolist(), places, strict=True)
+        ]
+        radii, together = np.repeat(self._radii[near], self._counts[near]), np.concatenate(points)
+        gaps, normals = self._ground.gaps(0.0, together, radii), self._ground.normals_below(0.0, together, radii)
+        cuts = np.cumsum(self._counts[near])[:-1]
+        parts = zip(near.tolist(), places, np.split(gaps, cuts), np.split(normals, cuts), strict=True)
+        for k, place, own, below in parts:
+            self._flats[k].tell(place, own, below)
+
+    def _places(self, near: Array, R: Array, o: Array) -> list[Place]:
+        return [Place(R[a], o[a], R[b], o[b]) for a, b in zip(self._a[near], self._b[near], strict=True)]
 
     def _bounds(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Distances of the balls, and which of them (n,) are near."""
@@ -528,8 +546,10 @@ class FlatsOnHills(OneByOne):
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one only where they are near."""
         found, near = self._bounds(R, o)
-        for k in near.tolist():
-            found[k] = self._pairs[k].near_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
+        places = self._places(near, R, o)
+        self._told(near, places)
+        for k, place in zip(near.tolist(), places, strict=True):
+            found[k] = self._pairs[k].near_gap(place)
         return found
 
     def loose(self, R: Array, o: Array) -> Array:

@@ -68,18 +68,20 @@ class Nearest(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Search:
+class Search:
     """Where the nearest point of a feature is looked for.
 
     Attributes:
         low: gap of the lowest sample, or a lower bound of the gap of a feature that is well above the ground [m].
         gaps, starts: gaps [m] of samples and their ways s (d,), from the lowest on; none of what is well above it.
+        normals: of the ground (n, 3) below these.
         found: what was found from some of them.
     """
 
     low: float
     gaps: list[float]
     starts: list[Array]
+    normals: Array
     found: dict[int, Nearest | None] = field(default_factory=dict)
 
 
@@ -157,6 +159,24 @@ class FlatOnHills(PassingPair):
 
     # --- the nearest point --------------------------------------------------------------------------------------
 
+    @property
+    def _runs(self) -> Array:
+        """A (n, d, 3), or (d, 3) where it is one, at the samples, in axes of A."""
+        return self.along
+
+    def _laid(self, R: Array, way: Array) -> tuple[Array, Array]:
+        """A (..., d, 3) in the world at ways s (..., d), and the points there from the origin of A (..., 3)."""
+        along = self.along @ np.swapaxes(R, -1, -2)
+        return along, turned(R, self.centre) + (way[..., None, :] @ along)[..., 0, :]
+
+    def _bent(self, R: Array, way: Array, along: Array, normal: Array, hessian: Array) -> Array:
+        """M (..., d, d), how the slopes along the feature change."""
+        return along @ hessian @ np.swapaxes(along, -1, -2)
+
+    def _onward(self, R: Array, way: Array) -> list[Array]:
+        """Directions (..., 3) in the world of the features that begin at ways s (..., d)."""
+        return [turned(R, direction) for direction in self.onward]
+
     @cached_property
     def _beside(self) -> Array:
         """Mask (n, n) of samples that lie next to each other."""
@@ -164,35 +184,49 @@ class FlatOnHills(PassingPair):
         return np.asarray((apart <= 2.01 * self.spacing) & ~np.eye(len(apart), dtype=bool))
 
     @cached_property
-    def _known(self) -> dict[bytes, _Search]:
+    def _known(self) -> dict[bytes, Search]:
         """What was found at the last places: gap, its region, margins, rows and frame ask for the same ones."""
         return {}
 
-    def _looked(self, place: Place) -> _Search:
+    def _looked(self, place: Place) -> Search:
         """Where the nearest point is looked for at a place."""
         key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= KEPT:
                 self._known.clear()
-            found = self._known[key] = self._begun(place)
+            points = self.points @ place.R_a.T + place.o_a
+            radii = np.full(len(points), self.radius)
+            gaps, normals = self.ground.gaps(0.0, points, radii), self.ground.normals_below(0.0, points, radii)
+            found = self._known[key] = self._begun(place, gaps, normals)
         return found
 
-    def _begun(self, place: Place) -> _Search:
+    def tell(self, place: Place, gaps: Array, normals: Array) -> None:
+        """What the ground is at the samples, their gaps (n,) and normals (n, 3), asked of many features at a time."""
+        key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
+        if key not in self._known:
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            self._known[key] = self._begun(place, gaps, normals)
+
+    def _begun(self, place: Place, gaps: Array, normals: Array) -> Search:
         """With each of the samples from which the distance does not go on falling to one of those beside it."""
-        points = self.points @ place.R_a.T + place.o_a
-        radii = np.full(len(points), self.radius)
-        gaps = self.ground.gaps(0.0, points, radii)
+        radii = np.full(1, self.radius)
         lowest = int(np.argmin(gaps))
-        low = float(self.ground.at_least(gaps[[lowest]], radii[:1])[0])
+        low = float(self.ground.at_least(gaps[[lowest]], radii)[0])
         if len(self.along) and low > 2.0 * self.sag + SEEN * self.spacing:
-            return _Search(low - self.sag, [], [])
-        slopes = self.ground.normals_below(0.0, points, radii) @ (self.along @ place.R_a.T).T
+            return Search(low - self.sag, [], [], normals[:0])
+        slopes = ((self._runs @ place.R_a.T) @ normals[..., None])[..., 0]
         tangents, lower = (self._ways @ slopes[..., None])[..., 0], gaps - gaps[:, None]
         on = self._beside & (tangents < 0.0) & (lower < 0.0) & (tangents >= STRAIGHT * lower)
         starts = np.flatnonzero(~on.any(axis=1))
         starts = starts[np.argsort(gaps[starts])]
-        return _Search(float(gaps[lowest]), gaps[starts].tolist(), [self.samples[k] for k in starts.tolist()])
+        ways = [self.samples[k] for k in starts.tolist()]
+        return Search(float(gaps[lowest]), gaps[starts].tolist(), ways, normals[starts])
+
+    def _leads(self, place: Place, search: Search, k: int) -> bool:
+        """Whether one of the starts may lead to a point with which the feature acts."""
+        return True
 
     @cached_property
     def _ways(self) -> Array:
@@ -203,7 +237,7 @@ class FlatOnHills(PassingPair):
         """How far a point is within the borders [m]."""
         return float((self.into @ found.way + self.room).min(initial=np.inf))
 
-    def _reached(self, place: Place, search: _Search, k: int) -> Nearest | None:
+    def _reached(self, place: Place, search: Search, k: int) -> Nearest | None:
         """The point of least distance that is found from one of the starts."""
         if k not in search.found:
             search.found[k] = self._from(place, search.starts[k])
@@ -215,7 +249,7 @@ class FlatOnHills(PassingPair):
         for k, gap in enumerate(search.gaps):
             if least is not None and gap - self.sag > least.distance - self.radius:
                 break
-            found = self._reached(place, search, k)
+            found = self._reached(place, search, k) if self._leads(place, search, k) else None
             if found is not None and self._inside(found) > 0.5 * RIM:
                 least = found if least is None or found.distance < least.distance else least
         return least
@@ -246,11 +280,11 @@ class FlatOnHills(PassingPair):
 
         No step is longer than `spacing`, and than half of that each time that the way turns back.
         """
-        along, base = self.along @ place.R_a.T, place.R_a @ self.centre + place.o_a
         radii, last, limit = np.array([self.radius]), np.inf, self.spacing
         before, least = np.zeros(len(way)), RULED * self.ground.curvature
         for _ in range(ROUNDS):
-            core = base + way @ along
+            along, arm = self._laid(place.R_a, way)
+            core = place.o_a + arm
             try:
                 ground = self.ground.near(0.0, core[None], radii)
             except SingularError:  # it is too high above the ground, or too deep in it, for one nearest point
@@ -259,7 +293,7 @@ class FlatOnHills(PassingPair):
             here = Nearest(way, core, float(ground.distance[0]), normal, hessian)
             if not len(way):
                 return here
-            slope, bend = along @ normal, along @ hessian @ along.T
+            slope, bend = along @ normal, self._bent(place.R_a, way, along, normal, hessian)
             values, axes = (bend[0], EYE) if len(way) == 1 else np.linalg.eigh(bend)
             steps = -(axes.T @ slope)
             downhill = limit * np.sign(steps) * (np.abs(steps) > LEVEL)
@@ -275,8 +309,8 @@ class FlatOnHills(PassingPair):
         return None
 
     def _at(self, place: Place | Bodies, here: Nearest) -> Settled:
-        along = self.along @ place.R_a.T
-        bend = along @ here.hessian @ along.T
+        along = self._laid(place.R_a, here.way)[0]
+        bend = self._bent(place.R_a, here.way, along, here.normal, here.hessian)
         return Settled(along, here.way, here.core, np.array(here.distance), here.normal, here.hessian, bend)
 
     def _settled(self, place: Place | Bodies) -> Settled:
@@ -284,19 +318,19 @@ class FlatOnHills(PassingPair):
         lead = place.o_a.shape[:-1]
         R, o = (part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:2])
         here = self._nearest(Place(R, o, np.eye(3), np.zeros(3)))
-        along = self.along @ np.swapaxes(place.R_a, -1, -2)
         if not lead and not np.iscomplexobj(place.R_a) and not np.iscomplexobj(place.o_a):
             return self._at(place, here)
         third = self.ground.third(0.0, here.core[None], np.array([self.radius])).distance[0, 1:, 1:, 1:]
-        core = place.o_a + turned(place.R_a, self.centre + here.way @ self.along)
+        along, arm = self._laid(place.R_a, here.way)
+        normal, hessian = _grown(here, third, place.o_a + arm)
+        bend = self._bent(place.R_a, here.way, along, normal, hessian)
+        way = here.way - np.linalg.solve(bend, (along @ normal[..., None]))[..., 0]
+        along, arm = self._laid(place.R_a, way)
+        core = place.o_a + arm
         normal, hessian = _grown(here, third, core)
-        bend = along @ hessian @ np.swapaxes(along, -1, -2)
-        step = -np.linalg.solve(bend, (along @ normal[..., None]))[..., 0]
-        core = core + (step[..., None, :] @ along)[..., 0, :]
-        normal, hessian = _grown(here, third, core)
-        bend, apart = along @ hessian @ np.swapaxes(along, -1, -2), core - here.core
+        bend, apart = self._bent(place.R_a, way, along, normal, hessian), core - here.core
         distance = here.distance + apart @ here.normal + 0.5 * (apart * (apart @ here.hessian)).sum(axis=-1)
-        return Settled(along, here.way + step, core, distance, normal, hessian, bend)
+        return Settled(along, way, core, distance, normal, hessian, bend)
 
     # --- the contract -------------------------------------------------------------------------------------------
 
@@ -328,6 +362,10 @@ class FlatOnHills(PassingPair):
         high = bool(len(self.along)) and not self._clearance(place)[1]
         return not high and self._acting(place) is not None
 
+    def _free(self, settled: Settled, place: Place) -> bool:
+        """Whether the features that begin here leave it to this one."""
+        return all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
+
     def _clearance(self, place: Place) -> tuple[float, bool]:
         middle, span = self.ball
         centre, radius = (place.R_a @ middle + place.o_a)[None], np.array([self.radius])
@@ -339,8 +377,7 @@ class FlatOnHills(PassingPair):
         if found is None or (len(self.along) == 2 and found.normal @ place.R_a @ np.cross(*self.along) >= 0.0):
             return None  # it has none, or is seen from inside its body
         settled = self._at(place, found)
-        free = all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
-        return found if free else None
+        return found if self._free(settled, place) else None
 
     def open_gap(self, place: Place) -> float:
         """The distance of the ball around it where that is well above the ground; else `near_gap`."""
@@ -368,7 +405,7 @@ class FlatOnHills(PassingPair):
 
         It is zero where the next feature touches that many times RIM from where it begins, or nearer.
         """
-        e = turned(R, self.onward[k])
+        e = self._onward(R, found.way)[k]
         across = turned(found.hessian, e)
         mixed = (found.along @ across[..., None])[..., 0]
         bend = (e * across).sum(axis=-1) - (mixed * np.linalg.solve(found.bend, mixed[..., None])[..., 0]).sum(axis=-1)
@@ -394,8 +431,7 @@ class FlatOnHills(PassingPair):
             return most * speed * speed
         found, least = self._own(place), RULED * self.ground.curvature
         if found is not None:
-            along = self.along @ place.R_a.T
-            least = max(0.5 * float(np.linalg.eigvalsh(along @ found.hessian @ along.T)[0]), least)
+            least = max(0.5 * float(np.linalg.eigvalsh(self._at(place, found).bend)[0]), least)
         return most * speed * speed + (most * speed + spin) ** 2 / least
 
 

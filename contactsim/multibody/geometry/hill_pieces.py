@@ -16,21 +16,26 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ..contact_point import ContactPoint
+from ..contact_point import ContactPoint, ContactRim, perpendicular
 from ..mechanism import kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..terrain import Terrain
 from ..terrain.hills import Hills
 from ..zero import LEAST_HUMP, ON_SOLID
 from .bodies import PlacedShape, bodies_of
-from .convex import Flat
+from .closest_points.features import Circle
+from .convex import Flat, Round
+from .discs_on_hills import ALONE, WHOLE, ArcOnHills, FaceOnHills
 from .features import PairShape
 from .hill_features import FlatOnHills
-from .polyhedra import Polyhedron, polyhedron_of_hull
+from .polyhedra import Polyhedron, polyhedron_of_hull, segment
 from .solids import Solid
 
 SAMPLES = 5  # along each direction of a piece
 MOST = 12, 6  # pieces of an edge, and of a face along each of its directions
+SECTORS = 8, 24  # of a rim: at least, and at most
+FITS = 0.9  # radius of a cylinder, in units of the least radius of hollows, up to which its side fits into them
+RINGS = 3  # of samples on a disc
 NOTHING = np.zeros((0, 3))
 
 
@@ -43,12 +48,15 @@ class OnHills:
         core: its corners, edges and faces.
         radius: by how much it is rounded [m].
         points: the contact point at each of its corners, by their numbers among those of the robot.
+        discs: of a cylinder or cone its ends, which it meets the ground with, and, of a cylinder, the side: its core is
+            the axis then, and `points` are the rims and their points, in whose place these features are.
     """
 
     shape: PlacedShape
-    core: Polyhedron
+    core: Polyhedron | None
     radius: float
     points: tuple[int, ...]
+    discs: tuple[Circle, ...] = ()
 
 
 def carried(robot: RobotModel, terrain: Terrain) -> list[OnHills]:
@@ -61,6 +69,8 @@ def carried(robot: RobotModel, terrain: Terrain) -> list[OnHills]:
 
 def _on_hills(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | None:
     """The body, where it is carried out; None: it is not, or no hump is as high as LEAST_HUMP."""
+    if shape.rimmed:
+        return _rimmed(robot, shape, terrain)
     core, radius = _core(shape)
     if core is None or 0.5 * terrain.curvature * shape.body.reach**2 <= LEAST_HUMP:
         return None
@@ -77,6 +87,32 @@ def _on_hills(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills 
     return OnHills(shape, core, radius, points)
 
 
+def _rimmed(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | None:
+    """A cylinder or cone, where its rims are contacts of the robot; its side where no hollow bends more than it."""
+    if terrain.flat_in_parts or 0.5 * terrain.curvature * shape.body.reach**2 <= LEAST_HUMP:
+        return None
+    assert isinstance(shape.body, Round)
+    discs = tuple(piece for piece in shape.body.pieces if isinstance(piece, Circle))
+    frame, own = robot.model.frames[robot.frame_id(shape.frame)], dict[int, int]()
+    for i, point in enumerate(robot.contacts):
+        if isinstance(point, ContactRim) and point.frame == shape.frame:
+            centre, axis = frame.placement.act(np.array(point.offset)), frame.placement.rotation @ np.array(point.axis)
+            for k, disc in enumerate(discs):
+                far = np.abs(shape.placement.act(disc.centre) - centre).max() + abs(point.rim - disc.radius)
+                if far < ON_SOLID and abs(axis @ shape.placement.rotation @ disc.axis) > 1.0 - ON_SOLID:
+                    own[i] = k
+    rims = {k for i, k in own.items() if robot.contacts[i].angle is None}  # type: ignore[attr-defined]
+    first = robot.contacts[min(own)] if own else None
+    if first is None or len(rims) < len(discs):
+        return None
+    if any(not _plain(robot.contacts[i], first, 0.0, ContactRim) for i in own):
+        return None
+    radius = discs[0].radius
+    sided = len(discs) == 2 and radius * terrain.curvature < FITS
+    length = float(np.linalg.norm(discs[1].centre - discs[0].centre)) if sided else 0.0
+    return OnHills(shape, segment(length) if sided else None, radius if sided else 0.0, tuple(sorted(own)), discs)
+
+
 def _core(shape: PlacedShape) -> tuple[Polyhedron | None, float]:
     """Corners, edges and faces of a body, and by how much it is rounded [m]; None of what has other surfaces."""
     source = shape.source
@@ -87,9 +123,9 @@ def _core(shape: PlacedShape) -> tuple[Polyhedron | None, float]:
     return None, 0.0
 
 
-def _plain(point: ContactPoint, first: ContactPoint, radius: float) -> bool:
-    """Whether a contact point is a corner like the first one, without friction that has axes, moments or a margin."""
-    if type(point) is not ContactPoint or abs(point.radius - radius) > ON_SOLID:
+def _plain(point: ContactPoint, first: ContactPoint, radius: float, kind: type = ContactPoint) -> bool:
+    """Whether a contact is one of a kind like the first one, without friction that has axes, moments or a margin."""
+    if type(point) is not kind or abs(point.radius - radius) > ON_SOLID:
         return False
     if isinstance(point.friction, tuple) or point.rolling or point.torsion or point.stribeck or point.enabled:
         return False
@@ -103,6 +139,10 @@ def _plain(point: ContactPoint, first: ContactPoint, radius: float) -> bool:
 def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
     """Its edges and faces, piece by piece."""
     core, apart = body.core, ground.apart()
+    for k, disc in enumerate(body.discs):
+        yield from _of_disc(body, k, disc, ground)
+    if core is None:
+        return
     for k in range(len(core.edges)):
         yield from _named(body, f"edge{k}", _of_edge(core, k, ground, apart, body.radius))
     for k in range(len(core.loops)):
@@ -111,7 +151,9 @@ def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
 
 def corners_of(body: OnHills, ground: Hills) -> list[PairShape]:
     """Its corners, in the order of its contact points."""
-    core, found = body.core, []
+    core, found = body.core, list[PairShape]()
+    if core is None or body.discs:
+        return found
     for k, vertex in enumerate(core.vertices):
         onward = np.array([sense * core.directions[e] for e, sense in core.edges_of_vertices[k]])
         none, way = np.zeros((0, 0)), np.zeros((1, 0))
@@ -128,6 +170,40 @@ def _pair(body: OnHills, name: str, features: FlatOnHills) -> PairShape:
 def _named(body: OnHills, name: str, pieces: Sequence[FlatOnHills]) -> Iterator[PairShape]:
     for k, piece in enumerate(pieces):
         yield _pair(body, name if len(pieces) == 1 else f"{name}.{k}", piece)
+
+
+def _of_disc(body: OnHills, k: int, disc: Circle, ground: Hills) -> Iterator[PairShape]:
+    """The rim of a disc, whole and in sectors, and its face."""
+    outward = disc.axis if disc.axis @ disc.centre > 0.0 else -disc.axis
+    along, r = perpendicular(outward), disc.radius
+    least = ALONE * r * ground.curvature
+    tilt = least if least <= WHOLE else None
+    parts = int(np.clip(ceil(2.0 * np.pi * r / ground.apart()), *SECTORS))
+    half = np.pi * r / parts
+    into, room = np.array([[1.0], [-1.0]]), np.array([half, half])
+    samples = np.linspace(-half, half, SAMPLES)[:, None]
+
+    def arc(angle: float, into: Array, room: Array, samples: Array) -> ArcOnHills:
+        first = np.cos(angle) * along[1] - np.sin(angle) * along[0]
+        spacing = half / (SAMPLES - 1)
+        features = ground, disc.centre, first[None], into, room, np.zeros((1, 3)), samples, spacing
+        return ArcOnHills(*features, axis=outward, rim=r, alone=tilt, sided=body.core is not None)
+
+    if tilt is not None:
+        around = np.linspace(-np.pi * r, np.pi * r, parts * (SAMPLES - 1), endpoint=False)[:, None]
+        yield _pair(body, f"rim{k}", arc(0.0, into[:0], room[:0], around))
+    for j in range(parts):
+        yield _pair(body, f"rim{k}.{j}", arc(2.0 * np.pi * j / parts, into, room, samples))
+    yield _pair(body, f"end{k}", _disc_face(ground, disc.centre, along, r))
+
+
+def _disc_face(ground: Hills, centre: Array, along: Array, r: float) -> FaceOnHills:
+    rings = r * np.arange(1, RINGS + 1) / RINGS
+    angles = 2.0 * np.pi * np.arange(4 * RINGS) / (4 * RINGS)
+    ways = np.stack([np.outer(rings, np.cos(angles)), np.outer(rings, np.sin(angles))], axis=-1).reshape(-1, 2)
+    samples = np.concatenate([np.zeros((1, 2)), ways])
+    none = np.zeros((0, 2)), np.zeros(0), NOTHING
+    return FaceOnHills(ground, centre, along, *none, samples, r / RINGS, rim=r, off=np.zeros(2))
 
 
 def _cuts(low: float, high: float, apart: float, most: int) -> Array:
@@ -190,4 +266,10 @@ def _piece(ground: Hills, origin: Array, along: Array, polygon: Array, middle: A
 def more_humps(bodies: Sequence[OnHills], terrain: Terrain) -> list[PlacedShape]:
     """Bodies below a piece of which there can be more than one hump, as they would be cut into too many otherwise."""
     apart = terrain.apart() if isinstance(terrain, Hills) else 0.0
-    return [body.shape for body in bodies if float(body.core.lengths.max()) > min(MOST) * apart]
+    return [body.shape for body in bodies if _longest(body) > apart]
+
+
+def _longest(body: OnHills) -> float:
+    """Length of its longest pieces [m]."""
+    edges = 0.0 if body.core is None else float(body.core.lengths.max()) / min(MOST)
+    return max([edges, *(2.0 * disc.radius for disc in body.discs)])

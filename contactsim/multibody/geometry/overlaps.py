@@ -14,15 +14,18 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...common.telling import tell
+from ..contact_point import perpendicular
 from ..mechanism import GROUND, Overlap
 from ..robot_model import RobotModel
 from ..terrain import Terrain
 from ..zero import LEAST_HUMP
 from .bodies import Bodies, PlacedShape, bodies_of, depth_between
 from .closest_points.equations import Pose
-from .convex import Flat, Round
+from .closest_points.features import Circle, Feature
+from .convex import Convex, Flat, Round
 
 SHARES = np.arange(1, 8) / 8.0  # of the way between two vertices at which curved ground is looked at
+AROUND = 24  # lines of a side at which curved ground is looked at
 SHOWN = 4  # names that a warning lists
 MANY = 32  # vertices of a hull between which all ways are looked at
 
@@ -93,7 +96,7 @@ def warn_of_humps(robot: RobotModel, terrain: Terrain, whole: bool) -> None:
     from .hill_pieces import carried, more_humps
 
     bodies, met = bodies_of(robot), carried(robot, terrain) if whole else []
-    known = {body.shape.name for body in met}
+    known = {body.shape.name for body in met if body.core is not None}  # the sides of others may sink
     points = Counter(point.frame for point in robot.contacts)
     straight = [shape for k in bodies.above_ground if _corners(shape := bodies.shapes[k])]
     for shape in straight:
@@ -106,7 +109,7 @@ def warn_of_humps(robot: RobotModel, terrain: Terrain, whole: bool) -> None:
         tell(
             f"the ground is curved, and of {_listed(left)} only the corners, ends or rims touch it: edges, sides and"
             f" faces may sink into humps between them, by up to {deepest:.2g} m where it bends most, as the check of a"
-            " run measures of boxes and hulls; give them contact points between their corners by robot.with_contacts,"
+            " run measures; give them contact points between their corners by robot.with_contacts,"
             " or take ellipsoids, which touch with their whole surface",
         )
     if crowded := more_humps(met, terrain):
@@ -134,10 +137,36 @@ def _in_ground(shape: PlacedShape, pose: Pose, middle: Array, terrain: Terrain, 
     if normal is not None:
         height = float(terrain.gaps(t, middle[None], np.zeros(1))[0])
         return float(shape.body.support((-normal @ pose.R)[None])[0] - normal @ (pose.o - middle)) - height
-    if not isinstance(shape.body, Flat):
+    points, radius = _looked_at(shape.body)
+    if not len(points):
         return -1.0
-    points = _within(shape.body) @ pose.R.T + pose.o
-    return float(-terrain.gaps(t, points, np.zeros(len(points))).min())
+    return float(-terrain.gaps(t, points @ pose.R.T + pose.o, np.full(len(points), radius)).min())
+
+
+def _looked_at(body: Convex) -> tuple[Array, float]:
+    """Points (k, 3) of a body between those with which it touches, and by how much it is rounded there [m].
+
+    None of balls and ellipsoids, which touch with their whole surface.
+    """
+    if isinstance(body, Flat):
+        return _within(body), 0.0
+    if not isinstance(body, Round) or len(body.pieces) != 2:
+        return np.zeros((0, 3)), 0.0
+    one, two = (_around(piece) for piece in body.pieces)
+    sides = one + SHARES[:, None, None] * (two - one)
+    discs = [piece for piece in body.pieces if isinstance(piece, Circle)]
+    if not discs:
+        return sides[:, 0], body.pieces[0].offset
+    faces = [disc.centre + share * (_around(disc) - disc.centre) for disc in discs for share in (0.0, *SHARES)]
+    return np.concatenate([sides.reshape(-1, 3), *faces]), 0.0
+
+
+def _around(piece: Feature) -> Array:
+    """Points (AROUND, 3) of a circle, or a point as often."""
+    if not isinstance(piece, Circle):
+        return np.tile(piece.centre, (AROUND, 1))
+    along, angles = perpendicular(piece.axis), 2.0 * np.pi * np.arange(AROUND)[:, None] / AROUND
+    return np.asarray(piece.centre + piece.radius * (np.cos(angles) * along[0] + np.sin(angles) * along[1]))
 
 
 def _within(body: Flat) -> Array:

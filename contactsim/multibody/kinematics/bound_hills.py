@@ -6,6 +6,7 @@ have; when they end and when others take over from them is the matter of feature
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from ..robot_model import RobotModel
     from ..terrain import Terrain
 
+Inner = BoundRobot | BoundShapes | BoundWorld
+
 
 def with_edges_on_hills(mechanism: ContactMechanism, robot: RobotModel, terrain: Terrain) -> ContactMechanism:
     """The mechanism of a robot with contacts for the edges and faces of its bodies on hills, if there are any."""
@@ -43,6 +46,16 @@ def with_edges_on_hills(mechanism: ContactMechanism, robot: RobotModel, terrain:
     assert isinstance(mechanism, (BoundRobot, BoundShapes, BoundWorld))
     found = BoundHills(mechanism, robot, terrain, bodies)
     return found if found.same_rows else mechanism
+
+
+def _without(inner: Inner, contacts: Sequence[int]) -> Inner:
+    """The mechanism where some curved contacts never touch, as others are in their place."""
+    found = copy.copy(inner)
+    if isinstance(found, BoundShapes):
+        found.idle = frozenset(contacts)
+    elif isinstance(found, BoundWorld):
+        found.inner = _without(found.inner, contacts)
+    return found
 
 
 class BoundHills(BoundWorld):
@@ -56,20 +69,21 @@ class BoundHills(BoundWorld):
 
     def __init__(
         self,
-        inner: BoundRobot | BoundShapes | BoundWorld,
+        inner: Inner,
         robot: RobotModel,
         terrain: Hills,
         bodies: Sequence[OnHills],
     ) -> None:
-        features, corners, points = list[ResolvedPair](), list[PairShape](), list[int]()
+        features, corners, points, replaced = list[ResolvedPair](), list[PairShape](), list[int](), list[int]()
         for body in bodies:
             point = robot.contacts[body.points[0]]
             numbers = kinetic_of(point), static_of(point), point.restitution
             features += [ResolvedPair(pair, *numbers, None) for pair in features_of(body, terrain)]
             corners += corners_of(body, terrain)
-            points += body.points
+            (replaced if body.discs else points).extend(body.points)
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
-        self._join(inner, features, roots_of(robot.model))
+        self._join(_without(inner, replaced) if replaced else inner, features, roots_of(robot.model))
+        self._own = *points, *replaced
         self._corners = {point: len(features) + k for k, point in enumerate(points)}
         self.kinked |= self._corners.keys()
 
@@ -81,7 +95,7 @@ class BoundHills(BoundWorld):
     @property
     def same_rows(self) -> bool:
         """Whether edges and faces can have rows along the directions in which corners have theirs."""
-        return all(self._pairs.frame.rows == self.dims[i] for i in self._corners)
+        return all(self._pairs.frame.rows == self.dims[i] for i in self._own)
 
     def near(self, t: float, q: Array, distance: float) -> Array:
         """Those of the inner mechanism, and all edges and faces."""

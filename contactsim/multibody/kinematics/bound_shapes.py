@@ -17,7 +17,7 @@ from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDe
 from ..terrain import Terrain
 from .around import Around
 from .bound_robot import BoundRobot
-from .curved_contacts import CurvedKinematics, curved
+from .curved_contacts import OFF, CurvedKinematics, curved
 from .reach import Sway
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class BoundShapes(Around):
 
     For the BoundRobot a curved contact is a point at its centre, of which only the name and the directions of motion
     count.
+
+    Attributes:
+        idle: contacts that never touch, as others are in their place.
     """
 
     inner: BoundRobot
@@ -54,6 +57,12 @@ class BoundShapes(Around):
         self._plain = terrain.constant_normal() is not None
         self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
+        self.idle = frozenset[int]()
+
+    @property
+    def _acting(self) -> Array:
+        """Those that can touch, by their own numbers."""
+        return np.array([k for i, k in self._number.items() if i not in self.idle], dtype=int)
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], Array]:
         """Contacts that are not curved, the curved ones by their own numbers, and the mask (m,) of their rows."""
@@ -95,7 +104,10 @@ class BoundShapes(Around):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances of the contacts to the ground [m], then of the joints to their limits."""
         gaps = self.inner.gaps(t, q)
-        gaps[self._where] = self._curved.gaps(t, q, self._held)
+        gaps[self._where] = OFF
+        own = self._acting
+        if len(own):
+            gaps[np.array(self._where)[own]] = self._curved.gaps(t, q, self._held)[own]
         return gaps
 
     def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
@@ -111,9 +123,9 @@ class BoundShapes(Around):
         if not chosen:
             return self.inner.gap_bounds(contacts)
         inner = self.inner.gap_bounds(np.array(others, dtype=int))
-        if inner is None or self.reach is None or not self._plain:
+        if inner is None or self.reach is None or not (self._plain or set(chosen).isdisjoint(self._acting.tolist())):
             return None
-        own = np.isin(contacts, self._where)
+        own, acting = np.isin(contacts, self._where), np.isin(chosen, self._acting)
         hosts = self.reach.index[np.array([self._curved.contacts[k].joint for k in chosen])]
         arms, radii, reach, terrain = self._sizes[chosen], self._radii[chosen], self.reach, self.inner.terrain
 
@@ -122,7 +134,7 @@ class BoundShapes(Around):
             moving = terrain.growth(path.t, path.duration, np.zeros(1))
             assert moving is not None
             speed = np.empty(len(contacts))
-            speed[~own], speed[own] = ground.speed, sway.speeds(hosts, arms) + moving.speed
+            speed[~own], speed[own] = ground.speed, np.where(acting, sway.speeds(hosts, arms) + moving.speed, 0.0)
 
             def closer() -> tuple[Array, Array]:
                 bend, error = np.empty(len(contacts)), np.empty(len(contacts))
@@ -130,9 +142,16 @@ class BoundShapes(Around):
                 # The nearest point moves over the body by no more than its spin times its radius of curvature.
                 bend[own] = sway.accelerations(hosts, arms) + radii * sway.spin[hosts] ** 2 + moving.acceleration
                 error[own] = sway.errors().speeds(hosts, arms)
+                bend[own], error[own] = np.where(acting, bend[own], 0.0), np.where(acting, error[own], 0.0)
                 return bend, error
 
-            return GapBounds(speed, None, closer)
+            def at_least(gaps: Array) -> Array:
+                assert ground.at_least is not None
+                found = gaps.copy()
+                found[~own] = ground.at_least(gaps[~own])
+                return found
+
+            return GapBounds(speed, None if ground.at_least is None else at_least, closer)
 
         return bounds
 
@@ -141,6 +160,8 @@ class BoundShapes(Around):
         k = self._number.get(contact)
         if k is None:
             return self.inner.gap_motion(t, q, v, contact)
+        if contact in self.idle:
+            return Look(OFF, 0.0, ("off",))
         return self._curved.gap_motion(t, q, v, k, self._held)
 
     def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:

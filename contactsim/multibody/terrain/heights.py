@@ -22,6 +22,7 @@ from .plain_hills import PlainSinusoid, PlainSpline
 from .surface import Array, finite, unknown_parameter
 
 NAMES = ("height", "gradient", "hessian")  # of the functions of a ground, by order
+FLAT_PART = 1e-3  # curvature of a whole cell, relative to the largest one, that is none
 CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
 
 
@@ -64,6 +65,11 @@ class Sinusoid(Hills):
         waves = hypot(self.a2, self.a3)
         return math.pi / waves if waves > 0.0 else inf
 
+    @property
+    def flat_in_parts(self) -> bool:
+        """Without waves."""
+        return not (self.a1 and (self.a2 or self.a3))
+
     def parameters(self) -> dict[str, float]:
         """a1 [m], a2 and a3 [rad/m]."""
         return {"a1": self.a1, "a2": self.a2, "a3": self.a3}
@@ -98,7 +104,10 @@ class HeightField(Hills):
         self._lines = self.x.tolist(), self.y.tolist()
         self._low = np.array([self.x[0], self.y[0]])
         self._high = np.array([self.x[-1], self.y[-1]])
-        super().__init__(self._largest_curvature(), velocity)
+        bends, step = self._bends(), self.FINER
+        cells = np.lib.stride_tricks.sliding_window_view(bends, (step + 1, step + 1))[::step, ::step]
+        self._least_of_cells = float(cells.max(axis=(-2, -1)).min())
+        super().__init__(float(bends.max()), velocity)
 
     def _grid(self, name: str, values: Any) -> Array:
         words = f"at least {self.FEWEST} growing numbers"
@@ -121,15 +130,20 @@ class HeightField(Hills):
         factorials = np.array([1.0, 1.0, 2.0, 6.0])
         return np.moveaxis(both, (0, 1), (2, 3)) / np.outer(factorials, factorials)
 
-    def _largest_curvature(self) -> float:
-        """Largest norm of the second derivatives, by samples within each cell."""
+    @property
+    def flat_in_parts(self) -> bool:
+        """Whether a whole cell is flat, or as good as that beside the others."""
+        return self._least_of_cells <= FLAT_PART * self.curvature
+
+    def _bends(self) -> Array:
+        """Norms (k, l) of the second derivatives, by samples within each cell."""
         fine = (
             np.interp(np.linspace(0, len(g) - 1, self.FINER * (len(g) - 1) + 1), np.arange(len(g)), g)
             for g in (self.x, self.y)
         )
-        places = np.stack(np.meshgrid(*fine), axis=-1).reshape(-1, 2)
-        bends = self.jet(0.0, places, 2)[2]
-        return float(np.abs(np.linalg.eigvalsh(bends[:, 1:, 1:])).max())
+        places = np.stack(np.meshgrid(*fine, indexing="ij"), axis=-1)
+        bends = self.jet(0.0, places.reshape(-1, 2), 2)[2]
+        return np.asarray(np.abs(np.linalg.eigvalsh(bends[:, 1:, 1:])).max(axis=-1).reshape(places.shape[:2]))
 
     def apart(self) -> float:
         """The least spacing of the grid."""

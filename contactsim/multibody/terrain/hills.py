@@ -105,6 +105,11 @@ class Hills(Terrain):
         """
         return 1.0 / self.curvature if self.curvature > 0.0 else inf
 
+    @property
+    def flat_in_parts(self) -> bool:
+        """Whether a disc may lie level on some part of it; True where that is not known."""
+        return True
+
     def reach(self, radii: Array) -> Array:
         """Heights (k,) above ground up to which gaps of spheres are distances [m]."""
         return REACH * (1.0 / self.curvature - radii) if self.curvature > 0.0 else np.full(len(radii), inf)

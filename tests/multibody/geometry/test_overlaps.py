@@ -156,3 +156,33 @@ def test_other_grounds_and_shapes_are_not_warned_of() -> None:
     cs.ContactSystem(box, terrain=cs.terrain.Sinusoid(0.0, 2.0, 2.0))
     cs.ContactSystem(box.with_contacts([*box.contacts, middle]), terrain=waves)
     cs.ContactSystem(cs.Robot.sphere(1.0, 0.1), terrain=waves)
+
+
+LIES = [0.0, np.sin(np.pi / 4.0), 0.0, np.cos(np.pi / 4.0)]
+MOVED = cs.terrain.Moving(cs.terrain.Sinusoid(0.1, 1.5, 0.0), cs.terrain.Oscillation((0.0, 0.0, 0.01), 1.0))
+
+
+@pytest.mark.filterwarnings("ignore:the ground is curved")
+@pytest.mark.parametrize(
+    ("shape", "ground"),
+    [
+        (cs.Robot.capsule(1.0, 0.05, 0.8), MOVED),
+        (cs.Robot.cylinder(1.0, 0.05, 0.8), cs.terrain.Sinusoid(0.1, 1.5, 0.0)),
+    ],
+)
+def test_sides_in_a_hump_are_measured(shape: cs.Robot, ground: cs.terrain.Terrain) -> None:
+    """The check was content with ends that touch, where the side was centimetres in a ridge between them."""
+    system, depth = cs.ContactSystem(shape, terrain=ground), 0.03
+    q = np.array([np.pi / 3.0, 0.0, 0.15 - depth, *LIES])
+    (found,) = system.world.mechanism.overlaps(0.0, q)
+    assert found.second == GROUND and found.depth == pytest.approx(depth, abs=EXACT)
+    with pytest.raises(cs.InputError, match="inside the ground"):
+        cs.simulate(system, cs.State(q, np.zeros(6)), (0.0, 0.1))
+
+
+@pytest.mark.filterwarnings("ignore:the ground is curved")
+def test_the_slope_and_the_base_of_a_cone_in_a_hump_are_measured() -> None:
+    system = cs.ContactSystem(cs.Robot.cone(1.0, 0.1, 0.4), terrain=HUMP)
+    standing = pose(0.0, 0.0, 0.2 - 1e-3)
+    (found,) = system.world.mechanism.overlaps(0.0, standing)
+    assert found.depth == pytest.approx(1e-3, abs=EXACT)
