@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ..common.arguments import COUNT, NAME, POSITIVE, arguments, instance, optional, tuples
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.representation import Brief
 from ..contact.modes import Mode
 from ..errors import ContactSimError, ConvergenceError, InputError

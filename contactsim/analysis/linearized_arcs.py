@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, SimulationError

@@ -5,7 +5,7 @@ The runs that derivatives by a parameter take are those of a `Shooting`, which a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from scipy.linalg import eig
 
 from ..common.arguments import FLAG, NAME, arguments
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..errors import ConvergenceError, NonDifferentiableError
 from ..hybrid.system import HybridSystem

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.event_linearization import Parameters

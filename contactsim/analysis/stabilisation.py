@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
 from ..common.arguments import COUNT, INDEX, POSITIVE, arguments, custom, instance, optional, real_array
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
 from .parameter_family import member

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations, islice
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eig
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from .linear_algebra import pseudo_inverse
 from .problem import ContactProblem, Direction
 from .zero import EDGE, REAL

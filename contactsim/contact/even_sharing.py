@@ -22,12 +22,13 @@ Source: Tikhonov's regularisation, Cottle, Pang and Stone, The Linear Complement
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction

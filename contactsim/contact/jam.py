@@ -21,15 +21,16 @@ Champneys and Varkonyi, The Painleve paradox in contact mechanics, IMA J. Appl. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import hypot, inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..hybrid.integrators.radau9 import Radau9
 from .compressions import Beginning, Growth, Micro, Rub
 from .impact import ImpactSolution, ImpactStage, compression

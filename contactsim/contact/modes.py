@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, overload
 
 import numpy as np
 
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy
 
 
 class Single(Enum):

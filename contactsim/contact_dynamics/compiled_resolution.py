@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.impact import ImpactSolution, ImpactStage
 from ..contact.laws import RigidLaw
 from ..contact.modes import Phase, SystemMode

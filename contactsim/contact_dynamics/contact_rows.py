@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import NamedTuple, dataclass, lazy
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, solve_mass

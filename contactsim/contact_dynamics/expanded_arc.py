@@ -12,13 +12,10 @@ Each acceleration is then a small system in the contacts alone. What it misses i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import scipy
+from ..common.lazy import NamedTuple, dataclass, scipy
 from ..contact.linear_algebra import solve_mass
 from ..errors import SingularError
 from .rigid_arc import (

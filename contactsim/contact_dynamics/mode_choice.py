@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
 from ..contact.modes import OPEN, ContactState, Mode, Phase, SystemMode, unit

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy, scipy
+from ..common.lazy import dataclass, lazy, scipy
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..contact.redundant_forces import least_margin

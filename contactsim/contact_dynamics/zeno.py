@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import inf, isfinite, sqrt
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
 from ..errors import NoAdmissibleModeError

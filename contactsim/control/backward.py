@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from .costs import Expansion
 
 PROJECTED_NEWTON = 100  # steps of a box-constrained step

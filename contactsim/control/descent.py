@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..errors import NonDifferentiableError, SimulationError
 from .backward import Policy
 from .pins import best_sample, impacts, interval_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.optimize import OptimizeResult, least_squares
 from ..analysis.parameter_family import is_system, member
 from ..common.arguments import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, arguments, function, optional, several
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, InputError

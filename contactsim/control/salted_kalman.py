@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..analysis.linearized_arcs import LinearizedArc, along, linearized_arcs
 from ..analysis.matrices import Weight, symmetric, weight
 from ..common.arguments import ANY_NUMBERS, POSITIVE, REAL, arguments, function, one_of, optional
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import Brief, brief
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.differences import tangent_derivative

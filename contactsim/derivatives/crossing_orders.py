@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, nnls
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.representation import Brief
 from .event_linearization import Node, Passage
 from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN

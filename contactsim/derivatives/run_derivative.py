@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,7 @@ from scipy.linalg import block_diag
 
 from ..common.arguments import NAME, NUMBERS, arguments, custom, several
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy
 from ..common.representation import Brief, counted, span
 from ..common.telling import tell
 from ..common.threads import one_thread

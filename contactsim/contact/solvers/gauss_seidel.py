@@ -15,14 +15,12 @@ Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve friction
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from math import hypot
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import scipy
+from ...common.lazy import NamedTuple, dataclass, scipy
 from ..compiled import Unknown
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot, inf
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import lazy, scipy
+from ...common.lazy import NamedTuple, dataclass, lazy, scipy
 from ..compiled import Unknown
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import atan2, cos, hypot, pi, sin
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import scipy
+from ...common.lazy import NamedTuple, scipy
 from ..modes import Mode
 from ..problem import ContactProblem, Direction
 from ..redundant_forces import least_margin

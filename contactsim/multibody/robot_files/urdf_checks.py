@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf, isfinite, nan, pi
 from xml.etree import ElementTree
 
 from ...common.arguments import FAR
+from ...common.lazy import dataclass
 from ...errors import InputError
 
 Element = ElementTree.Element

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from contactsim.common.lazy import dataclass
 from contactsim.contact.modes import ContactState, Mode, Phase
 from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero
