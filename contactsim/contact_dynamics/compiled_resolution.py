@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import dataclass
-from ..contact.impact import ImpactSolution, ImpactStage
+from ..common.lazy import Late, dataclass
 from ..contact.laws import RigidLaw
 from ..contact.modes import Phase, SystemMode
-from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.zero import GAINED
 from .contact_rows import ContactEvent, Happened, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
 from .engines import (
@@ -31,6 +29,14 @@ from .mode_choice import IDLE, NOT_UNIQUE, OPEN, ModeChoice
 from .plain_arc import plain_arc
 from .rigid_guards import OF_FORCES
 from .world import World
+
+if TYPE_CHECKING:
+    from ..contact import impact as impact_law
+    from ..contact import problem as contact_problems
+    from ..contact.impact import ImpactSolution, ImpactStage
+    from ..contact.problem import ContactProblem
+else:  # only derivatives ask for the stages of an impact
+    impact_law, contact_problems = Late("contactsim.contact.impact"), Late("contactsim.contact.problem")
 
 IMPACTS: Mapping[str | None, Literal["newton", "poisson"]] = {
     "newton": "newton",
@@ -175,7 +181,7 @@ class CompiledResolution:
 def _solution(world: World, touching: tuple[int, ...], struck: ResolvedImpact, newton: bool) -> ImpactSolution:
     """The stages of an impact under Newton's law, or Poisson's."""
     problem = problem_of(world, touching, struck.delassus, struck.stages[0].before, (None,) * len(touching))
-    return ImpactSolution(_stages(problem, struck, world.restitution[list(touching)], newton))
+    return impact_law.ImpactSolution(_stages(problem, struck, world.restitution[list(touching)], newton))
 
 
 def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newton: bool) -> tuple[ImpactStage, ...]:
@@ -195,5 +201,5 @@ def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newto
 
 
 def _stage(problem: ContactProblem, found: ResolvedStage, rebound: Array, share: Array) -> ImpactStage:
-    solution = ContactSolution(problem, found.modes, found.impulses, found.directions, found.unique)
-    return ImpactStage(solution, found.before, solution.motion, rebound, share)
+    solution = contact_problems.ContactSolution(problem, found.modes, found.impulses, found.directions, found.unique)
+    return impact_law.ImpactStage(solution, found.before, solution.motion, rebound, share)

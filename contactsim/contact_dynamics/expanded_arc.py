@@ -28,11 +28,7 @@ from .rigid_arc import (
     regularity_of,
     slip_direction,
 )
-
-LONGER = 1.2  # times its duration up to which an expansion may be asked: a step may run a little past a stop
-PROBE = 0.75, 0.5  # shares of its duration, and of the largest turn of the slips, at which it is held to the truth
-LEAST_TURN = 0.5  # share of the largest of them with which any slip is turned to see what that does
-MIDDLE = 1.0 / 3.0  # share of the duration for which a change of velocity that grows evenly has acted
+from .zero import LEAST_TURN, LONGER, MIDDLE, PROBE
 
 
 class _Parts(NamedTuple):
