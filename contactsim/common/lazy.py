@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-__all__ = ["Elsewhere", "Late", "Made", "NamedTuple", "Told", "chebyshev", "dataclass", "lazy", "scipy"]
+__all__ = ["Elsewhere", "Late", "Made", "NamedTuple", "Told", "chebyshev", "dataclass", "difflib", "lazy", "scipy"]
 
 Value = TypeVar("Value")
 
@@ -160,7 +160,7 @@ def _dataclass(
     if "__match_args__" not in own:
         like("__match_args__")
     if "__init__" not in own:
-        Made(cls, "__init__", lambda: _init(cls, frozen))
+        Made(cls, "__init__", lambda: _init(cls, given, frozen))
     if repr and "__repr__" not in own:
         like("__repr__", repr=True)
     if eq and "__eq__" not in own:
@@ -200,22 +200,32 @@ def _twin(cls: type, given: dict[str, Any]) -> type:
     return type(cls.__name__, (), {**inner, "__annotations__": types, **kept, **told})
 
 
-def _init(cls: Any, frozen: bool) -> Callable[..., None]:
+def _stated(cls: type, given: dict[str, Any]) -> dict[str, dataclasses.Field[Any]]:
+    """Fields by name, as far as a constructor needs them: told at once, as those of Python's own are not."""
+    bases = [base for base in reversed(cls.__mro__[1:]) if dataclasses.is_dataclass(base)]
+    found = {field.name: field for base in bases for field in dataclasses.fields(base)}
+    for name, kind in inspect.get_annotations(cls).items():
+        if str(kind).partition("[")[0].rpartition(".")[2] != "ClassVar":
+            value = given.get(name, getattr(cls, name, dataclasses.MISSING))
+            found[name] = value if isinstance(value, dataclasses.Field) else dataclasses.field(default=value)
+    return found
+
+
+def _init(cls: Any, given: dict[str, Any], frozen: bool) -> Callable[..., None]:
     """The constructor of a dataclass."""
-    found = dataclasses.fields(cls)
+    found = _stated(cls, given)
     known: dict[str, Any] = {"_set": object.__setattr__, "_absent": dataclasses.MISSING}  # what its text speaks of
     takes: dict[bool, list[str]] = {False: [], True: []}  # by whether they are given by name alone
     does = []
-    for field in found:
-        name, default = field.name, ""
-        value = name
+    for name, field in found.items():
+        value, default = name, ""
         if field.default_factory is not dataclasses.MISSING:
             known[f"_new_{name}"], default = field.default_factory, "=_absent"
             value = f"_new_{name}() if {name} is _absent else {name}" if field.init else f"_new_{name}()"
         elif field.default is not dataclasses.MISSING:
             known[f"_of_{name}"], default = field.default, f"=_of_{name}"
         if field.init:
-            takes[bool(field.kw_only)].append(name + default)
+            takes[field.kw_only is True].append(name + default)
         if field.init or default == "=_absent":
             does.append(f'_set(self, "{name}", {value})' if frozen else f"self.{name} = {value}")
     does += ["self.__post_init__()"] * hasattr(cls, "__post_init__")
@@ -224,7 +234,8 @@ def _init(cls: Any, frozen: bool) -> Callable[..., None]:
     exec(f"def made({', '.join(known)}):\n def __init__({taken}):\n  {body}\n return __init__", scope)
     init = scope["made"](**known)
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    init.__annotations__ = {field.name: field.type for field in found if field.init} | {"return": None}
+    types = {name: kind for base in reversed(cls.__mro__) for name, kind in inspect.get_annotations(base).items()}
+    init.__annotations__ = {name: types[name] for name, field in found.items() if field.init} | {"return": None}
     return init  # type: ignore[no-any-return]
 
 
@@ -259,6 +270,7 @@ class _Tuples(type):
 
 
 if TYPE_CHECKING:
+    import difflib
     from dataclasses import dataclass
     from typing import NamedTuple
 
@@ -270,4 +282,4 @@ else:
     class NamedTuple(metaclass=_Tuples):
         """Base of named tuples; what follows is made by its metaclass, and is none of it."""
 
-    scipy, chebyshev = Late("scipy"), Late("numpy.polynomial.chebyshev")
+    scipy, chebyshev, difflib = Late("scipy"), Late("numpy.polynomial.chebyshev"), Late("difflib")

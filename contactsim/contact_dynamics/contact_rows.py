@@ -207,6 +207,15 @@ def with_rubbing(world: World, mode: SystemMode, terms: Terms, where: Mapping[in
     return forces
 
 
+def as_before(world: World, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
+    """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
+    region: tuple[int, ...] = ()
+    if i < world.count and world.mechanism.has_regions:
+        region = mode.regions.get(i) or world.mechanism.region(x[: world.nq], i)
+    until = mode.contacts[i].until
+    return state if until is None and not region else replace(state, until=until, region=region)
+
+
 def impact_notes(
     law: RigidLaw, work: float, turnover: float, energy: float, redundant: ImpactSolution | None
 ) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ..contact.laws import RigidLaw
 from ..contact.modes import OPEN, ContactState, Mode, Phase, SystemMode, unit
 from ..contact.zero import rounding
 from ..errors import CallbackError, NoAdmissibleModeError
-from .contact_rows import ContactEvent, ContactTerms, closed_terms, contact_problem
+from .contact_rows import ContactEvent, ContactTerms, as_before, closed_terms, contact_problem
 from .rigid_arc import closed_forces
 from .rigid_guards import OF_FORCES
 from .world import World
@@ -101,7 +101,7 @@ class ModeChoice:
             state = self._contact_state(
                 i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
             )
-            states[i] = state if state.mode is Mode.OPEN else self.as_before(i, x, state, mode)
+            states[i] = state if state.mode is Mode.OPEN else as_before(world, i, x, state, mode)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = mode.changed(states, redundant=not solution.unique, latched=world.latched)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
@@ -158,14 +158,6 @@ class ModeChoice:
         except NoAdmissibleModeError:
             return solution
         return other if stuck else self._law.select(replace(problem, guess=other.modes, directions=other.directions))
-
-    def as_before(self, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
-        """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
-        region: tuple[int, ...] = ()
-        if i < self._world.count and self._world.mechanism.has_regions:
-            region = mode.regions.get(i) or self._world.mechanism.region(x[: self._world.nq], i)
-        until = mode.contacts[i].until
-        return state if until is None and not region else replace(state, until=until, region=region)
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""

@@ -69,7 +69,7 @@ class Resolution:
             return None
         from .compiled_resolution import compiled_resolution
 
-        return compiled_resolution(self._world, self._choice)
+        return compiled_resolution(self._world)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "compiled"}
