@@ -261,7 +261,7 @@ class _Tuples(type):
             return super().__new__(mcs, name, bases, inner)
         types = inner.get("__annotations__", {})
         defaults = [inner[field] for field in types if field in inner]
-        made: Any = namedtuple(name, list(types), defaults=defaults, module=inner["__module__"])
+        made: Any = namedtuple(name, list(types), defaults=defaults, module=inner["__module__"])  # type: ignore[misc]
         made.__annotations__ = types
         for key, value in inner.items():
             if key not in ("__module__", "__annotations__") and key not in types:
