@@ -200,6 +200,16 @@ def _twin(cls: type, given: dict[str, Any]) -> type:
     return type(cls.__name__, (), {**inner, "__annotations__": types, **kept, **told})
 
 
+class _Absent:
+    """Stands for a default that is made anew for each."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+ABSENT = _Absent()
+
+
 def _stated(cls: type, given: dict[str, Any]) -> dict[str, dataclasses.Field[Any]]:
     """Fields by name, as far as a constructor needs them: told at once, as those of Python's own are not."""
     bases = [base for base in reversed(cls.__mro__[1:]) if dataclasses.is_dataclass(base)]
@@ -214,7 +224,7 @@ def _stated(cls: type, given: dict[str, Any]) -> dict[str, dataclasses.Field[Any
 def _init(cls: Any, given: dict[str, Any], frozen: bool) -> Callable[..., None]:
     """The constructor of a dataclass."""
     found = _stated(cls, given)
-    known: dict[str, Any] = {"_set": object.__setattr__, "_absent": dataclasses.MISSING}  # what its text speaks of
+    known: dict[str, Any] = {"_set": object.__setattr__, "_absent": ABSENT}  # what its text speaks of
     takes: dict[bool, list[str]] = {False: [], True: []}  # by whether they are given by name alone
     does = []
     for name, field in found.items():

@@ -88,10 +88,7 @@ ALL = (plain, derived, changing, its_own)
 @pytest.mark.parametrize("make", ALL)
 def test_a_late_dataclass_has_the_constructor_of_pythons(make: Callable[..., type]) -> None:
     theirs, ours = pairs(make)
-    assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters)
-    assert [parameter.kind for parameter in inspect.signature(ours).parameters.values()] == [
-        parameter.kind for parameter in inspect.signature(theirs).parameters.values()
-    ]
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
     assert ours.__init__.__annotations__ == theirs.__init__.__annotations__
     for wrong in ((), (1.0,) * 9):
         for cls in (theirs, ours):
