@@ -19,6 +19,7 @@ import pytest
 
 import contactsim as cs
 import contactsim.testing
+from contactsim.common.registry import names
 from contactsim.hybrid.abilities import ABILITIES
 from contactsim.hybrid.system import Dynamics, HybridSystem
 
@@ -372,7 +373,7 @@ UNUSED = (
     "testing",
     "viewing",
 )
-MOST_MODULES = 130
+MOST_MODULES = 124
 
 
 def test_a_run_loads_what_it_needs(tmp_path: Path) -> None:
@@ -392,6 +393,27 @@ print("modules", *(name for name in sys.modules if name.partition(".")[0].starts
     loaded = set(done.stdout.split("modules ")[-1].split())
     assert not loaded & {f"contactsim.{name}" for name in UNUSED}
     assert len(loaded) <= MOST_MODULES, f"{len(loaded)} modules: import features where they are used"
+
+
+@pytest.mark.skipif("native" not in names("engines"), reason="the compiled engine is not installed")
+def test_a_run_on_a_compiled_engine_loads_no_solver() -> None:
+    code = """
+import sys, contactsim as cs
+robot = cs.load_robot("biped")
+q = robot.nominal.copy()
+q[1] += 1e-4
+system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.4))
+cs.simulate(system, cs.State(q, 0.0 * q), (0.0, 0.01))
+print(*sys.modules)"""
+    own = {**os.environ, "CONTACTSIM_ENGINE": "native"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=own)
+    loaded = set(done.stdout.split())
+    solvers = ("problem", "impact", "stick_slip_choice", "redundant_forces", "solvers", "even_sharing", "cone_program")
+    assert not sorted(loaded & {"scipy", *(f"contactsim.contact.{name}" for name in solvers)})
+
+
+def test_public_names_come_without_scipy() -> None:
+    assert "scipy" not in loaded_by("import contactsim as cs; [getattr(cs, name) for name in cs.__all__]")
 
 
 def test_plugins_are_looked_up_when_they_are_asked_for() -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..common.arguments import COUNT, NAME, POSITIVE, arguments, instance, optional, tuples
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass, scipy
 from ..common.representation import Brief
 from ..contact.modes import Mode
 from ..errors import ContactSimError, ConvergenceError, InputError
@@ -316,7 +315,7 @@ class _Branch:
                 known[s] = self.stepped(a, s)[0]
             return test(known[s])
 
-        found = brentq(at, 0.0, length, xtol=ROOT, rtol=ROOT, maxiter=MOST_HALVINGS)
+        found = scipy.optimize.brentq(at, 0.0, length, xtol=ROOT, rtol=ROOT, maxiter=MOST_HALVINGS)
         at(found)
         return known[found]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass, scipy
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, SimulationError
@@ -86,7 +85,7 @@ def along(
         return rate(t, flat.reshape(n, n)).ravel()
 
     with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long is tried, overflows and is refused
-        solution = solve_ivp(
+        solution = scipy.integrate.solve_ivp(
             flat_rate,
             (t0, t1),
             start.ravel(),

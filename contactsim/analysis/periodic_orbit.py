@@ -5,15 +5,15 @@ The runs that derivatives by a parameter take are those of a `Shooting`, which a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eig
 
 from ..common.arguments import FLAG, NAME, arguments
 from ..common.arrays import Array
+from ..common.lazy import dataclass, scipy
 from ..common.representation import Brief
 from ..errors import ConvergenceError, NonDifferentiableError
 from ..hybrid.system import HybridSystem
@@ -250,7 +250,7 @@ def multiplier_derivatives(matrix: Array, change: Array, error: Array) -> tuple[
     d mu = l^H dM r / (l^H r) with left and right eigenvectors (Magnus 1985). Multipliers that an event makes zero stay
     zero. One that is not simple has no derivative: NaN.
     """
-    values, left, right = eig(matrix, left=True, right=True)
+    values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
     order = np.lexsort((-values.imag, -np.abs(values)))
     found, errors = np.zeros(len(values), dtype=complex), np.zeros(len(values))
     for place, k in enumerate(order[: _core(matrix)]):

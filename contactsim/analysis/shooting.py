@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass, scipy
 from ..common.representation import Brief
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.event_linearization import Parameters
@@ -178,7 +177,9 @@ class Shooting:
 
         k = int(np.argmin([apart(end) for end in ends]))
         around = (ends[max(k - 1, 0)], ends[min(k + 1, len(ends) - 1)])
-        closer = minimize_scalar(apart, bounds=around, method="bounded", options={"xatol": RETURN_TIME * shot.period})
+        closer = scipy.optimize.minimize_scalar(
+            apart, bounds=around, method="bounded", options={"xatol": RETURN_TIME * shot.period}
+        )
         end = closer.x if closer.fun < apart(ends[k]) else ends[k]
         return float(end), 0 < k < len(ends) - 1
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ..common.arguments import COUNT, INDEX, POSITIVE, arguments, custom, instance, optional, real_array
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass, scipy
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
 from .parameter_family import member
@@ -220,7 +219,7 @@ class _Descent:
         width = self._high - self._low
         low = np.maximum(self._low - self._now.values, -region * width) / width
         high = np.minimum(self._high - self._now.values, region * width) / width
-        found = linprog(
+        found = scipy.optimize.linprog(
             np.append(np.zeros(len(width)), 1.0),
             A_ub=np.column_stack([slopes * width, -np.ones(len(sizes))]),
             b_ub=-sizes,

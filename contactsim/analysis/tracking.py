@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..common.arguments import NOT_NEGATIVE, arguments, optional
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import InputError
 from ..hybrid.trajectory import Arc
 from ..multibody.controllers import Controller

@@ -8,13 +8,13 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from .. import __version__
 from ..common import registry
+from ..common.lazy import dataclass
 from ..common.schemas import is_installed
 from ..common.threads import VARIABLES
 from ..contact_dynamics import engines

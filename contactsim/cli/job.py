@@ -9,7 +9,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain, count
@@ -19,6 +19,7 @@ from typing import Any
 from rich.markup import escape
 
 from ..common.files import held, reason
+from ..common.lazy import dataclass
 from ..common.terminal import bar, interruptible, terminal
 from ..errors import ContactSimError, InputError, StorageError
 from ..hybrid.outcomes import Status

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from ..common import registry
+from ..common.lazy import NamedTuple
 from ..common.schemas import is_installed
 from ..common.terminal import table as folding
 from ..common.terminal import terminal

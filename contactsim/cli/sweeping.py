@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.markup import escape
 
+from ..common.lazy import dataclass
 from ..common.terminal import terminal
 from ..errors import InputError
 from ..io.load_scene import is_model

@@ -17,12 +17,13 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
+from .lazy import Made, dataclass
 
 FAR = 1e75  # numbers beyond this are nobody's: their powers overflow
 LONGEST = 60  # characters of a value that is repeated
@@ -330,6 +331,9 @@ def arguments(**kinds: Kind) -> Callable[[Decorated], Decorated]:
     """
 
     def decorated(of: Decorated) -> Decorated:
+        if isinstance(made := vars(of).get("__init__"), Made):  # of a dataclass, when it is first called
+            made.wrapped(lambda function: _checking(function, kinds, of.__name__))
+            return of
         if isinstance(of, type):
             of.__init__ = _checking(of.__init__, kinds, of.__name__)  # type: ignore[misc]
             return of

@@ -10,10 +10,12 @@ that says what it looks like at one instant; `Model` has it, and gives None unti
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
+
+from .lazy import dataclass
 
 DARK, PLAIN, LIGHT = "#344054", "#98a2b3", "#d0d5dd"
 BLUE, GREEN, RED, ORANGE, PINK = "#3b6fe0", "#12b76a", "#e5484d", "#f79009", "#d6336c"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, Field, Strict, ValidationError
@@ -12,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from ..errors import InputError
 from .arguments import FAR
+from .lazy import difflib
 
 Real = Annotated[float, Strict(), Field(ge=-FAR, le=FAR)]  # a number of a table: neither text nor a truth value is one
 Whole = Annotated[int, Strict()]
@@ -57,7 +57,7 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
 
 def unknown_robot(name: str, known: Collection[str], models: Collection[str] = ()) -> InputError:
     """The error of a name that no catalogue of robots knows, nor one of models; similar names are told, or some."""
-    close = get_close_matches(name, [*known, *models], n=3)
+    close = difflib.get_close_matches(name, [*known, *models], n=3)
     told = f"similar names are {', '.join(close)}" if close else f"there are {', '.join(list(known)[:3]) or 'none'}"
     more = "" if is_installed("example-robot-data") else ", and pip install 'contactsim[robots]' brings some sixty more"
     what = "robot or model" if models else "robot"
@@ -130,7 +130,7 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
     message = PLAIN.get(kind, message)
     if kind in ("extra_forbidden", "model_type"):
         names = list(dict.fromkeys(name for inner in found for name in inner.model_fields))
-        known, close = ", ".join(names) or "none", get_close_matches(path.rpartition(".")[2], names, n=1)
+        known, close = ", ".join(names) or "none", difflib.get_close_matches(path.rpartition(".")[2], names, n=1)
         if kind == "extra_forbidden":
             return f"{path}: unknown key (known here: {known}){f', perhaps {close[0]}' if close else ''}"
         return f"{path}: give a table (of {known}), or {f'write {close[0]}' if close else 'mend the key'}"

@@ -6,7 +6,6 @@ import dis
 import os
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from traceback import FrameSummary, StackSummary, extract_tb
@@ -18,6 +17,7 @@ import numpy as np
 from ..errors import CallbackError, ContactSimError, InputError
 from .arguments import FAR  # no state of a run is as far, but one of a trial step
 from .arrays import Array
+from .lazy import dataclass
 
 ENGINE = Path(__file__).parent.parent
 PYTHON, PACKAGES = Path(os.__file__).parent, Path(np.__file__).parent.parent

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from .modes import Mode
 
 Directions = tuple[Array | None, ...]

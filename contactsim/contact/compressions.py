@@ -20,12 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations, islice
-from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eig
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, scipy
 from .linear_algebra import pseudo_inverse
 from .problem import ContactProblem, Direction
 from .zero import EDGE, REAL
@@ -146,7 +145,7 @@ class Micro:
         if forces is None:
             return
         response = self.problem.delassus @ forces
-        values, left, right = eig(-response[normals], left=True)
+        values, left, right = scipy.linalg.eig(-response[normals], left=True)
         for k, value in enumerate(values):
             if value.real <= EDGE or abs(value.imag) > REAL * abs(value):
                 continue
@@ -164,7 +163,7 @@ class Micro:
         for _ in range(CORRECTIONS):
             columns = [self.forces(unit, motion, rubs) for unit in np.eye(self.count)[members]]
             forces = np.array(columns).T
-            values, _, right = eig(-(problem.delassus @ forces)[self.normals[members]], left=True)
+            values, _, right = scipy.linalg.eig(-(problem.delassus @ forces)[self.normals[members]], left=True)
             total = forces @ np.abs(right[:, int(np.argmax(values.real))].real)
             beyond = [i for i in members if rubs[i].sticks and self.margin(i, total) < 0.0]
             if not beyond:

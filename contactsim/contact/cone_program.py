@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from .limits import ACCURACY
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-ACCURACY = 1e-12  # of the optimum, in problems scaled to about one
-# Of the steps towards it: with less, redundant contacts stop the method a hundredth of their forces before the end.
+# Of the steps towards the optimum: with less, redundant contacts stop it a hundredth of their forces before the end.
 REFINED, REFINEMENTS = 1e-15, 30
 
 

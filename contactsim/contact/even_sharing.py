@@ -22,12 +22,14 @@ Source: Tikhonov's regularisation, Cottle, Pang and Stone, The Linear Complement
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
+from .limits import BLOWN_UP
 from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction
@@ -36,7 +38,6 @@ from .solvers.pivot import GivenModes, Violation, corrected, solve_modes, violat
 from .zero import ACROSS_SINGULAR, CLEAR, CREEP, HANGS, RANK
 
 Directions = Sequence[Direction]
-BLOWN_UP = 1e6  # stands for 1 / eps, where contacts that do the same are to leave in different ways
 
 
 def shared_evenly(solution: ContactSolution) -> ContactSolution:

@@ -13,12 +13,12 @@ and in every stage Coulomb's law |lam_t| <= mu lam_n, against the slip velocity 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy
 from ..errors import NoAdmissibleModeError
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction

@@ -21,15 +21,15 @@ Champneys and Varkonyi, The Painleve paradox in contact mechanics, IMA J. Appl. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import hypot, inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass, scipy
 from ..hybrid.integrators.radau9 import Radau9
 from .compressions import Beginning, Growth, Micro, Rub
 from .impact import ImpactSolution, ImpactStage, compression
@@ -261,7 +261,7 @@ class _Path:
             options = {"method": Radau9, "jac": self._jacobian, **IMPLICITLY}
         events, span = [guard for guard, _ in guards], (0.0, LONGEST / self._way.rate)
         try:
-            solution = solve_ivp(self._field, span, self._state, events=events, **options)
+            solution = scipy.integrate.solve_ivp(self._field, span, self._state, events=events, **options)
         except _TooLong:
             if self._stiff:
                 return False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from inspect import getattr_static
 from math import exp
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import Elsewhere, lazy
+from ..common.lazy import Elsewhere, NamedTuple, lazy
 from ..common.representation import with_values
 
 if TYPE_CHECKING:

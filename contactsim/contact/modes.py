@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, overload
 
 import numpy as np
 
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy
 
 
 class Single(Enum):
@@ -154,6 +154,7 @@ class SystemMode:
     def __post_init__(self) -> None:
         if len(self.contacts) >= VERY_MANY and not isinstance(self.contacts, States):
             object.__setattr__(self, "contacts", States(self.contacts))
+        self.__dict__["closed"] = self._closed()  # which every mode is asked for
 
     def __hash__(self) -> int:
         return self._hash
@@ -194,6 +195,9 @@ class SystemMode:
     @lazy
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
+        return self._closed()  # of modes that were stored without
+
+    def _closed(self) -> tuple[int, ...]:
         open_ = Mode.OPEN
         return tuple([i for i, state in self._marked() if state.mode is not open_])
 

@@ -12,10 +12,11 @@ Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, Sec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from ..common.lazy import dataclass
 from .modes import Mode
 from .problem import ContactProblem, Direction, islands, part_of
 from .solvers.pivot import solve_modes, violations

@@ -18,7 +18,7 @@ and given normal forces l are zero but in the stages of an impact: r is Newton's
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import accumulate
 from math import hypot, inf
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy
 from ..errors import CheckError
 from .compiled import CompiledSolver, PlainProblem
 from .linear_algebra import components

@@ -9,11 +9,11 @@ from __future__ import annotations
 from enum import Enum
 from math import hypot, sqrt
 from operator import mul
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, islands, rows_of

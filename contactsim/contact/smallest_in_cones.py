@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..common.arrays import Array
+from .limits import CONE_STEPS, PLANES_APART
 from .zero import OUTSIDE, RANK, SETTLED, SMALLEST_FORCE
-
-STEPS = 40  # at most; four to nine are the rule
-APART = 1e-2  # of two directions on the unit circle: planes that touch a cone there differ
 
 
 class Cone:
@@ -32,7 +30,7 @@ class Cone:
         self._size = float(np.linalg.norm(aside))
         if self._size > SMALLEST_FORCE:
             plane = np.append(1.0, -np.array(aside) / self._size)
-            self.planes = [one for one in self.planes if np.linalg.norm(one - plane) > APART] + [plane]
+            self.planes = [one for one in self.planes if np.linalg.norm(one - plane) > PLANES_APART] + [plane]
         elif not self.planes:
             self.planes = [np.eye(len(self._values))[0]]
         return self._size - float(top)
@@ -58,7 +56,7 @@ def smallest_in_cones(cones: list[Cone], size: int) -> Array | None:
     2006, algorithm 18.1). All planes lie outside of the cones: where nothing is behind them, nothing is in the cones.
     """
     y, bends, before, step = np.zeros(size), np.zeros((0, size)), np.inf, np.inf
-    for k in range(STEPS):
+    for k in range(CONE_STEPS):
         off = max(cone.off(y) for cone in cones)
         settled = k == 0 or step <= SETTLED
         if settled and (off <= OUTSIDE or 0.5 * before < off <= RANK):

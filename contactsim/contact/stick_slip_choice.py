@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import NoAdmissibleModeError
 from .compiled import CompiledSolver, Unknown
+from .limits import FEW_SWEEPS, SINGLY
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, islands, joined, part_of
 from .redundant_forces import least_margin
@@ -22,9 +23,7 @@ from .solvers.contract import ContactSolver, Start
 from .solvers.pivot import Pivot, solve_modes, violations
 from .zero import CLEAR, CREEP, TOLERANCE
 
-FEW_SWEEPS = 12, 50  # one after the other, behind each of which it is looked at what modes they tell
 MINORS = 4096  # that are looked at for Painleve's paradox: in some tens of milliseconds
-SINGLY = 16  # contacts at most whose modes are corrected one at a time before sweeps are tried, which cost less of many
 FIRST, QUICK, THOROUGH = Pivot(quick=True, singly=SINGLY), Pivot(quick=True), Pivot()
 
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..contact.impact import ImpactSolution, ImpactStage
+from ..common.lazy import Late, dataclass
 from ..contact.laws import RigidLaw
 from ..contact.modes import Phase, SystemMode
-from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.zero import GAINED
-from .contact_rows import ContactEvent, Happened, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
+from .contact_rows import (
+    ContactEvent,
+    Happened,
+    Impact,
+    PostEvent,
+    as_before,
+    bouncing_until,
+    impact_notes,
+    laid_out,
+    problem_of,
+)
 from .engines import (
     CompiledEvents,
     PassedEvent,
@@ -26,10 +35,18 @@ from .engines import (
     ResolvedImpact,
     ResolvedStage,
 )
-from .mode_choice import IDLE, NOT_UNIQUE, OPEN, ModeChoice
+from .mode_choice import IDLE, NOT_UNIQUE, OPEN
 from .plain_arc import plain_arc
 from .rigid_guards import OF_FORCES
 from .world import World
+
+if TYPE_CHECKING:
+    from ..contact import impact as impact_law
+    from ..contact import problem as contact_problems
+    from ..contact.impact import ImpactSolution, ImpactStage
+    from ..contact.problem import ContactProblem
+else:  # only derivatives ask for the stages of an impact
+    impact_law, contact_problems = Late("contactsim.contact.impact"), Late("contactsim.contact.problem")
 
 IMPACTS: Mapping[str | None, Literal["newton", "poisson"]] = {
     "newton": "newton",
@@ -39,7 +56,7 @@ IMPACTS: Mapping[str | None, Literal["newton", "poisson"]] = {
 KINDS = ("gap", "force", "cone", "stop")  # of guards that events tell apart
 
 
-def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution | None:
+def compiled_resolution(world: World) -> CompiledResolution | None:
     """The events of a world by its engine; None where Python knows more of them."""
     law, engine = world.law, world.compiled_engine
     known_as = law.plain() if engine is not None and isinstance(law, RigidLaw) else None
@@ -56,7 +73,7 @@ def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution 
     zeros = tolerances.speed, tolerances.slip_speed, tolerances.hop, tolerances.force
     events = engine.events(PlainEvents(arc, IMPACTS[known_as], world.tangent_rows, *coefficients, *zeros))
     known = frozenset(i for i, contact in enumerate(arc.robot.contacts) if contact is not None)
-    return None if events is None else CompiledResolution(world, law, known_as, choice, events, known)
+    return None if events is None else CompiledResolution(world, law, known_as, events, known)
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,6 @@ class CompiledResolution:
 
     Args:
         world, law, known_as: the world, its law, and the plain name of that.
-        choice: its choice of modes.
         events: its events by the engine.
         known: contacts that the engine knows.
     """
@@ -73,7 +89,6 @@ class CompiledResolution:
     world: World
     law: RigidLaw
     known_as: str | None
-    choice: ModeChoice
     events: CompiledEvents
     known: frozenset[int]
 
@@ -158,7 +173,7 @@ class CompiledResolution:
             if state.closed:
                 enabled = before.contacts[i].enabled
                 state = state if enabled else replace(state, enabled=False)
-                states[i] = self.choice.as_before(i, x, state, before)
+                states[i] = as_before(self.world, i, x, state, before)
         after = SystemMode(tuple(states), not found.unique, before.latched, before.waiting)
         return after if found.rest is None else bouncing_until(event.t + found.rest, after, set(found.bouncing))
 
@@ -174,7 +189,7 @@ class CompiledResolution:
 def _solution(world: World, touching: tuple[int, ...], struck: ResolvedImpact, newton: bool) -> ImpactSolution:
     """The stages of an impact under Newton's law, or Poisson's."""
     problem = problem_of(world, touching, struck.delassus, struck.stages[0].before, (None,) * len(touching))
-    return ImpactSolution(_stages(problem, struck, world.restitution[list(touching)], newton))
+    return impact_law.ImpactSolution(_stages(problem, struck, world.restitution[list(touching)], newton))
 
 
 def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newton: bool) -> tuple[ImpactStage, ...]:
@@ -194,5 +209,5 @@ def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newto
 
 
 def _stage(problem: ContactProblem, found: ResolvedStage, rebound: Array, share: Array) -> ImpactStage:
-    solution = ContactSolution(problem, found.modes, found.impulses, found.directions, found.unique)
-    return ImpactStage(solution, found.before, solution.motion, rebound, share)
+    solution = contact_problems.ContactSolution(problem, found.modes, found.impulses, found.directions, found.unique)
+    return impact_law.ImpactStage(solution, found.before, solution.motion, rebound, share)

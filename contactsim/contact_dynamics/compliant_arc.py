@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..common.lazy import NamedTuple
 from ..contact.laws import CompliantLaw
 from ..contact.modes import SystemMode
 from .engines import CompiledArc, CompiledWatch, PlainArc, PlainClosed, PlainGuards

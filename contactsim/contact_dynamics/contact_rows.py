@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
-from ..contact.impact import ImpactSolution
+from ..common.lazy import Late, NamedTuple, dataclass, lazy
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
-from ..contact.problem import ContactProblem
 from ..multibody.mechanism import Terms
 from .world import World
 from .zero import GAIN, SLOWEST, STEADIER
+
+if TYPE_CHECKING:
+    from ..contact import problem as contact_problems
+    from ..contact.impact import ImpactSolution
+    from ..contact.problem import ContactProblem
+else:  # a compiled engine puts up its own
+    contact_problems = Late("contactsim.contact.problem")
 
 SEVERAL = "the impact has several outcomes that fulfil the law, since contacts slip redundantly; {}"
 
@@ -160,7 +165,7 @@ def problem_of(
 ) -> ContactProblem:
     """A contact problem with the coefficients and names of `contacts`."""
     chosen_ones, own = list(contacts), world.compiled_engine
-    return ContactProblem(
+    return contact_problems.ContactProblem(
         delassus=delassus,
         free=free,
         dims=tuple([world.heads[i] + world.tangent_rows[i] for i in contacts]),
@@ -200,6 +205,15 @@ def with_rubbing(world: World, mode: SystemMode, terms: Terms, where: Mapping[in
             mu = world.friction_at(i, terms.rates[part])
             forces[places[where[world.host(i)].start], part] -= mu * slip
     return forces
+
+
+def as_before(world: World, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
+    """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
+    region: tuple[int, ...] = ()
+    if i < world.count and world.mechanism.has_regions:
+        region = mode.regions.get(i) or world.mechanism.region(x[: world.nq], i)
+    until = mode.contacts[i].until
+    return state if until is None and not region else replace(state, until=until, region=region)
 
 
 def impact_notes(

@@ -7,12 +7,12 @@ that are is a system of its own, for as long as that holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import components
 from ..contact.modes import ContactState, SystemMode

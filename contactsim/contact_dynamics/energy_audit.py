@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode

@@ -10,10 +10,10 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from ..common.lazy import NamedTuple, dataclass
 from ..common.registry import load, names
 from ..common.telling import tell
 from ..errors import InputError, PluginError

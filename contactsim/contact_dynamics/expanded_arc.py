@@ -12,13 +12,10 @@ Each acceleration is then a small system in the contacts alone. What it misses i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import scipy
+from ..common.lazy import NamedTuple, dataclass, scipy
 from ..contact.linear_algebra import solve_mass
 from ..errors import SingularError
 from .rigid_arc import (
@@ -31,11 +28,7 @@ from .rigid_arc import (
     regularity_of,
     slip_direction,
 )
-
-LONGER = 1.2  # times its duration up to which an expansion may be asked: a step may run a little past a stop
-PROBE = 0.75, 0.5  # shares of its duration, and of the largest turn of the slips, at which it is held to the truth
-LEAST_TURN = 0.5  # share of the largest of them with which any slip is turned to see what that does
-MIDDLE = 1.0 / 3.0  # share of the duration for which a change of velocity that grows evenly has acted
+from .zero import LEAST_TURN, LONGER, MIDDLE, PROBE
 
 
 class _Parts(NamedTuple):

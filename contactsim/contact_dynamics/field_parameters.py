@@ -9,11 +9,11 @@ moves the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.modes import unit
 from ..multibody.mechanism import Terms
 from .rigid_flow import RigidFlow

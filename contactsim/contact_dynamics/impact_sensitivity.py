@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..contact.impact import ImpactSolution, ImpactStage
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Mode

@@ -8,11 +8,11 @@ parts do, and not the square or the cube of the whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.linear_algebra import components
 from ..multibody.mechanism import Terms, Trees
 from .world import World

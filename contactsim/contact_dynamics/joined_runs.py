@@ -7,11 +7,12 @@ events of whatever part is the piece of one of its own steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.modes import SystemMode
 from ..hybrid.middle import Pieces
 from ..hybrid.segments import Chain, Segment

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.user_calls import Margin
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..common.user_calls import UserCall
 from ..contact.modes import Latched, Mode, SystemMode
 from ..errors import InputError, NonDifferentiableError

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import Late, NamedTuple, dataclass
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
 from ..contact.modes import OPEN, ContactState, Mode, Phase, SystemMode, unit
-from ..contact.problem import ContactProblem, ContactSolution
-from ..contact.solvers.pivot import solve_modes, violations
-from ..contact.stick_slip_choice import slips_without_motion
 from ..contact.zero import rounding
 from ..errors import CallbackError, NoAdmissibleModeError
-from .contact_rows import ContactEvent, ContactTerms, closed_terms, contact_problem
+from .contact_rows import ContactEvent, ContactTerms, as_before, closed_terms, contact_problem
 from .rigid_arc import closed_forces
 from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF
+
+if TYPE_CHECKING:
+    from ..contact import problem as contact_problems
+    from ..contact import stick_slip_choice
+    from ..contact.problem import ContactProblem, ContactSolution
+    from ..contact.solvers import pivot
+else:  # a compiled engine chooses modes by itself
+    contact_problems, pivot = Late("contactsim.contact.problem"), Late("contactsim.contact.solvers.pivot")
+    stick_slip_choice = Late("contactsim.contact.stick_slip_choice")
 
 IDLE = ContactState(enabled=False)
 NOT_UNIQUE = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
@@ -94,7 +101,7 @@ class ModeChoice:
             state = self._contact_state(
                 i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
             )
-            states[i] = state if state.mode is Mode.OPEN else self.as_before(i, x, state, mode)
+            states[i] = state if state.mode is Mode.OPEN else as_before(world, i, x, state, mode)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = mode.changed(states, redundant=not solution.unique, latched=world.latched)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
@@ -103,7 +110,7 @@ class ModeChoice:
     def _selected(self, asked: ContactProblem, t: float) -> ContactSolution:
         """What the law chooses, where it is a choice."""
         solution = self._law.select(asked)
-        if isinstance(solution, ContactSolution):
+        if isinstance(solution, contact_problems.ContactSolution):
             return solution
         raise CallbackError(
             f"the contact law {type(self._law).__name__!r} returns {type(solution).__name__} from select() at"
@@ -132,7 +139,7 @@ class ModeChoice:
         only a solution remains that slips at once. Where contacts stuck redundantly, the forces with the largest margin
         point elsewhere than those under which one can slip; then it slips at once, as it would with less friction.
         """
-        creeping = [k for k in slips_without_motion(solution) if k in leaving]
+        creeping = [k for k in stick_slip_choice.slips_without_motion(solution) if k in leaving]
         stuck = [k for k in leaving if solution.modes[k] is Mode.STICK and _needed(solution, k) > AT_EDGE]
         if not creeping and not stuck:
             return solution
@@ -140,24 +147,17 @@ class ModeChoice:
         share[creeping] = LESS
         share[stuck] = [LESS * _needed(solution, k) for k in stuck]
         less = replace(problem, friction=share * problem.friction, static_friction=share * problem.static_friction)
-        ahead = solve_modes(less, solution.modes, solution.directions, quick=True)
-        if not violations(ahead):
-            at_once = solve_modes(problem, solution.modes, ahead.directions, quick=True)
-            leads = creeping and not violations(at_once) and not set(slips_without_motion(at_once)) & set(creeping)
+        ahead = pivot.solve_modes(less, solution.modes, solution.directions, quick=True)
+        if not pivot.violations(ahead):
+            at_once = pivot.solve_modes(problem, solution.modes, ahead.directions, quick=True)
+            still = set(stick_slip_choice.slips_without_motion(at_once)) & set(creeping)
+            leads = creeping and not pivot.violations(at_once) and not still
             return at_once if leads else solution
         try:
             other = self._law.select(less)
         except NoAdmissibleModeError:
             return solution
         return other if stuck else self._law.select(replace(problem, guess=other.modes, directions=other.directions))
-
-    def as_before(self, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
-        """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
-        region: tuple[int, ...] = ()
-        if i < self._world.count and self._world.mechanism.has_regions:
-            region = mode.regions.get(i) or self._world.mechanism.region(x[: self._world.nq], i)
-        until = mode.contacts[i].until
-        return state if until is None and not region else replace(state, until=until, region=region)
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""
@@ -285,6 +285,6 @@ def _mobility(problem: ContactProblem, modes: tuple[Mode, ...], contact: int) ->
     n = problem.normal(contact)
     alone, push = float(problem.delassus[n, n]), problem.speed * np.eye(len(problem.free))[n]
     pushed = replace(problem, free=problem.free + push)
-    answers = [solve_modes(asked, modes, problem.directions, quick=True).forces[n] for asked in (problem, pushed)]
+    answers = [pivot.solve_modes(asked, modes, problem.directions, quick=True).forces[n] for asked in (problem, pushed)]
     answer = abs(float(answers[1] - answers[0]))
     return max(alone, float(push[n]) / answer) if answer > 0.0 else alone

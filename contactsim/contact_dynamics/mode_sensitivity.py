@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.linear_algebra import kernel, pseudo_inverse, solve_mass
 from ..contact.redundant_forces import Edges
 from ..multibody.mechanism import ContactMechanism

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any, cast
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.trajectory import Event, Trajectory

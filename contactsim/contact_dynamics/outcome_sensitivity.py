@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import field, replace
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import projector, pseudo_inverse, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import Late, lazy
 from ..common.user_calls import UserCall, answer
-from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, smallest_change, solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
-from ..contact.problem import ContactProblem
 from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import (
     ContactEvent,
@@ -37,7 +35,12 @@ from .world import World
 from .zero import LEAVE, LOWEST, OF_HOPS, SLOWEST, SPACING, THROWN
 
 if TYPE_CHECKING:
+    from ..contact import impact as impact_law
+    from ..contact.impact import ImpactSolution
+    from ..contact.problem import ContactProblem
     from .compiled_resolution import CompiledResolution
+else:  # a compiled engine resolves impacts by itself
+    impact_law = Late("contactsim.contact.impact")
 
 NO_MODE = "no mode is admissible for what slides (Painleve): the run goes on by an impact without collision of {}"
 JAMS = (
@@ -66,7 +69,7 @@ class Resolution:
             return None
         from .compiled_resolution import compiled_resolution
 
-        return compiled_resolution(self._world, self._choice)
+        return compiled_resolution(self._world)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "compiled"}
@@ -228,7 +231,7 @@ class Resolution:
     def _demand(self, solution: ImpactSolution, problem: ContactProblem, t: float) -> None:
         """Raise CallbackError where a law of the user's answers an impact with something else than finite impulses."""
         kind, name = "the contact law", type(self._law).__name__
-        if not isinstance(solution, ImpactSolution):
+        if not isinstance(solution, impact_law.ImpactSolution):
             raise CallbackError(
                 f"{kind} {name!r} returns {type(solution).__name__} from impact() at t = {t:.6g} s; return an"
                 " ImpactSolution, such as newton() of contactsim.contact.impact makes",

@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy, scipy
+from ..common.lazy import Late, dataclass, lazy, scipy
+from ..contact.limits import LEAP
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode, unit
-from ..contact.redundant_forces import least_margin
-from ..contact.solvers.pivot import GivenModes
-from ..contact.solvers.slip_directions import LEAP, farthest
 from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
@@ -35,7 +33,13 @@ from .world import World
 from .zero import STRAIGHT
 
 if TYPE_CHECKING:
+    from ..contact import redundant_forces
+    from ..contact.solvers import pivot, slip_directions
+    from ..contact.solvers.pivot import GivenModes
     from .islands import Island
+else:  # a compiled engine that knows all of a run asks for none of these
+    redundant_forces = Late("contactsim.contact.redundant_forces")
+    pivot, slip_directions = (Late(f"contactsim.contact.solvers.{name}") for name in ("pivot", "slip_directions"))
 
 ARCS = 256  # patterns of a world that are kept; a hexapod may land through 200
 
@@ -424,7 +428,7 @@ def _leaps(references: References, begun: dict[int, Array]) -> bool:
     """Whether slips that begin are not those of the step any more, which are to be followed with their forces."""
     if references.forces is None:
         return False
-    return farthest(references.incipient, begun, list(begun)) > LEAP
+    return slip_directions.farthest(references.incipient, begun, list(begun)) > LEAP
 
 
 def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
@@ -545,14 +549,14 @@ def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> 
     smallest = given.forces(slips).forces
 
     def forces() -> Array:
-        inside = least_margin(given.problem, given.modes, smallest) >= 0.0
+        inside = redundant_forces.least_margin(given.problem, given.modes, smallest) >= 0.0
         along = np.zeros(arc.size)
         along[arc.kept] = smallest if inside else given.inside(smallest, slips)
         return along
 
     acceleration = solved[:, 0] + solved[:, 1:] @ smallest
     found = Accelerations(acceleration, terms.rates, forces)
-    found.least = lambda: float(least_margin(given.problem, given.modes, found.forces[arc.kept]))
+    found.least = lambda: float(redundant_forces.least_margin(given.problem, given.modes, found.forces[arc.kept]))
     return found
 
 
@@ -561,7 +565,8 @@ def _given_modes(world: World, mode: SystemMode, closed: tuple[int, ...]) -> Giv
     slides = (Mode.SLIP, Mode.CLOSED)
     count = len(world.kept_rows(closed))
     problem = problem_of(world, closed, np.zeros((count, count)), np.zeros(count), (None,) * len(closed))
-    return GivenModes(problem, tuple(Mode.SLIP if mode.contacts[i].mode in slides else Mode.STICK for i in closed))
+    modes = tuple(Mode.SLIP if mode.contacts[i].mode in slides else Mode.STICK for i in closed)
+    return pivot.GivenModes(problem, modes)
 
 
 def sliding(arc: RigidArc, terms: Terms, references: References) -> tuple[Array | None, ...]:

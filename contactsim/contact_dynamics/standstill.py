@@ -8,11 +8,11 @@ and contacts on other bodies have no part in it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.modes import SystemMode
 from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import ContactMechanism, Terms, TermsOf

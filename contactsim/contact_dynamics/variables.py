@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..errors import InputError
 from ..hybrid.differences import derivative
 from . import parameters

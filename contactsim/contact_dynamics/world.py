@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..common.arguments import ANY_NUMBERS
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.telling import tell
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import inf, isfinite, sqrt
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
 from ..errors import NoAdmissibleModeError
@@ -17,14 +18,9 @@ from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.trajectory import Event
 from .contact_rows import Impact, PostEvent
 from .world import World
-from .zero import ALIKE, TOGETHER
+from .zero import ALIKE, HOPS, LESSER, LONGEST_CYCLE, SLOW, STALLED, TOGETHER
 
-HOPS = 24  # hops that are followed one by one; what comes behind is summed as a geometric series
-LESSER = 0.05  # hops that begin with less than this share of the speed of the largest do not change when that ends
-STALLED = 16  # hops in succession that take no time: contacts that pass an impact to and fro; what follows takes none
 ELASTIC = 0.95  # restitution from which on a contact takes hundreds of bounces to come to rest
-LONGEST_CYCLE = 4  # hops after which a pattern of hops repeats
-SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
 
 
 class Landing(Protocol):

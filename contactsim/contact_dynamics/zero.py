@@ -71,6 +71,19 @@ SINGULAR = 1e12  # condition of a matrix from which on what solves it is not tol
 TOGETHER = 1e-5  # relative difference of the durations of two hops that end at one instant
 ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the share by which the series is missed
 
+# --- of hops that accumulate: see `zeno.py` ---------------------------------------------------------------------------
+HOPS = 24  # hops that are followed one by one; what comes behind is summed as a geometric series
+LESSER = 0.05  # hops that begin with less than this share of the speed of the largest do not change when that ends
+STALLED = 16  # hops in succession that take no time: contacts that pass an impact to and fro; what follows takes none
+LONGEST_CYCLE = 4  # hops after which a pattern of hops repeats
+SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
+
+# --- of the last moments before a slip stops: see `expanded_arc.py` ---------------------------------------------------
+LONGER = 1.2  # times its duration up to which an expansion may be asked: a step may run a little past a stop
+PROBE = 0.75, 0.5  # shares of its duration, and of the largest turn of the slips, at which it is held to the truth
+LEAST_TURN = 0.5  # share of the largest of them with which any slip is turned to see what that does
+MIDDLE = 1.0 / 3.0  # share of the duration for which a change of velocity that grows evenly has acted
+
 # --- of places ------------------------------------------------------------------------------------------------------
 PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 ALONG_AXIS = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, scipy
 from .costs import Expansion
 
 PROJECTED_NEWTON = 100  # steps of a box-constrained step
@@ -71,7 +70,7 @@ def backward(
             return None
         k[i], free, factor = found
         if free.any():
-            K[i][free] = cho_solve(factor, Q_ux[free])
+            K[i][free] = scipy.linalg.cho_solve(factor, Q_ux[free])
         slope += float(k[i] @ Q_u)
         bend += float(k[i] @ Q_uu @ k[i])
         V_x = Q_x - K[i].T @ Q_uu @ k[i] - K[i].T @ Q_u + Q_ux.T @ k[i]
@@ -87,11 +86,11 @@ def box_step(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, Arr
     positive definite.
     """
     try:
-        factor = cho_factor(H)
-    except (LinAlgError, ValueError):
+        factor = scipy.linalg.cho_factor(H)
+    except (scipy.linalg.LinAlgError, ValueError):
         return None
     free = np.ones(len(g), dtype=bool)
-    x = -cho_solve(factor, g)
+    x = -scipy.linalg.cho_solve(factor, g)
     if (x >= lower).all() and (x <= upper).all():
         return x, free, factor
     x = np.clip(x, lower, upper)
@@ -100,11 +99,11 @@ def box_step(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, Arr
         free = ~(((x <= lower) & (slope > 0.0)) | ((x >= upper) & (slope < 0.0)))
         if not free.any():
             break
-        factor = cho_factor(H[np.ix_(free, free)])
+        factor = scipy.linalg.cho_factor(H[np.ix_(free, free)])
         if np.abs(slope[free]).max() <= SETTLED * np.abs(g).max():
             break
         step = np.zeros(len(g))
-        step[free] = -cho_solve(factor, slope[free])
+        step[free] = -scipy.linalg.cho_solve(factor, slope[free])
         x = _along_the_box(H, g, x, step, lower, upper)
     return x, free, factor
 

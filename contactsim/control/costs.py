@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..analysis.matrices import symmetric
 from ..common.arguments import NUMBERS, shown
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..common.representation import counted
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative

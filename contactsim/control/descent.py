@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, scipy
 from ..errors import NonDifferentiableError, SimulationError
 from .backward import Policy
 from .pins import best_sample, impacts, interval_of
@@ -265,7 +264,7 @@ def better_neighbour(
 
 def _shaped(factors: list[Array], draw: Array) -> Array:
     """Independent numbers (N, nu) with the covariance of the inverse of L L^T, by the factors L^T."""
-    return np.array([solve_triangular(factor, row) for factor, row in zip(factors, draw, strict=True)])
+    return np.array([scipy.linalg.solve_triangular(factor, row) for factor, row in zip(factors, draw, strict=True)])
 
 
 def _runs(problem: Problem, now: Rollout, K: Array, changes: list[Array]) -> list[Rollout] | None:

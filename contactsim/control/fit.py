@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, least_squares
 
 from ..analysis.parameter_family import is_system, member
 from ..common.arguments import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, arguments, function, optional, several
 from ..common.arrays import Array
+from ..common.lazy import dataclass, scipy
 from ..common.representation import Brief
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, InputError
@@ -135,7 +134,9 @@ class _NothingLeft(Exception):
 
     def __init__(self, **found: Any) -> None:
         super().__init__()
-        self.result = OptimizeResult(message="No step lowers the sum of squares by more than the accuracy.", **found)
+        self.result = scipy.optimize.OptimizeResult(
+            message="No step lowers the sum of squares by more than the accuracy.", **found
+        )
 
 
 class _Search:
@@ -300,7 +301,7 @@ class _Search:
         self.run(values)
         self._taken, self._accuracy = None, accuracy
         try:
-            return least_squares(
+            return scipy.optimize.least_squares(
                 self.residuals,
                 values,
                 self.jacobian,

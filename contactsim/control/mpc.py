@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..common.arguments import COUNT, POSITIVE, Kind, arguments, either
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.modes import Mode
 from ..contact_dynamics.contact_rows import closed_terms
 from ..contact_dynamics.contact_system import ContactSystem, State

@@ -8,12 +8,11 @@ time by the derivative that the saltation matrix is made of; then it is tried at
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..analysis.discrete import partial_to
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..derivatives.linearized_event import EventLinearization
 from ..errors import NonDifferentiableError
 from ..hybrid.system import CLOCK

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..analysis.discrete import Discrete, discrete, layout
 from ..analysis.linearization import linearize
 from ..common.arguments import COUNT, POSITIVE, custom, instance, optional
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.representation import Brief
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.linearized_event import EventLinearization

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from ..analysis.covariance import covariance_rate
 from ..analysis.linearization import Linearization, linearize
@@ -16,6 +15,7 @@ from ..analysis.linearized_arcs import LinearizedArc, along, linearized_arcs
 from ..analysis.matrices import Weight, symmetric, weight
 from ..common.arguments import ANY_NUMBERS, POSITIVE, REAL, arguments, function, one_of, optional
 from ..common.arrays import Array
+from ..common.lazy import dataclass, scipy
 from ..common.representation import Brief, brief
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.differences import tangent_derivative
@@ -220,11 +220,11 @@ class SaltedKalman:
         R = _variances(R, len(z))
         H = self._derivative(h, jacobian, len(z))
         S = H @ self._P @ H.T + R
-        factor = cho_factor(S)
-        gain = cho_solve(factor, H @ self._P).T
+        factor = scipy.linalg.cho_factor(S)
+        gain = scipy.linalg.cho_solve(factor, H @ self._P).T
         keep = np.eye(len(self._P)) - gain @ H
         self._move(gain @ y, keep @ self._P @ keep.T + gain @ R @ gain.T)
-        self.nis = float(y @ cho_solve(factor, y))
+        self.nis = float(y @ scipy.linalg.cho_solve(factor, y))
         return Update(y, S, gain, self.nis)
 
     def _measured(self, h: Callable[[Any], Any], x: Array, size: int) -> Array:

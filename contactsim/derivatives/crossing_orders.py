@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, nnls
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass, scipy
 from ..common.representation import Brief
 from .event_linearization import Node, Passage
 from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
@@ -217,7 +216,7 @@ def _told_by_nearest(rows: Array) -> bool | None:
     1974, ch. 23.4). None: too close to tell.
     """
     last = np.append(np.zeros(rows.shape[1]), 1.0)
-    u, _ = nnls(np.column_stack([rows, np.ones(len(rows))]).T, last)
+    u, _ = scipy.optimize.nnls(np.column_stack([rows, np.ones(len(rows))]).T, last)
     y = u @ rows
     if np.abs(y).sum() <= INTERIOR * u.sum():
         return False
@@ -227,7 +226,7 @@ def _told_by_nearest(rows: Array) -> bool | None:
 def _told_by_ball(rows: Array) -> bool:
     """The same by the largest margin, a linear program."""
     k = rows.shape[1]
-    found = linprog(
+    found = scipy.optimize.linprog(
         np.append(np.zeros(k), -1.0),
         A_ub=np.column_stack([rows, np.ones(len(rows))]),
         b_ub=np.zeros(len(rows)),

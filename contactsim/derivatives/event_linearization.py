@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Set
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative

@@ -7,11 +7,10 @@ from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import lazy, scipy
 from ..common.representation import several
 from ..common.telling import tell
 from ..common.threads import one_thread
@@ -108,7 +107,7 @@ class EventLinearization:
         """Basis (n_pre, r) of the variations that the constraints of the mode before the event allow."""
         node = self.data.root
         basis = directions(projector(node.system, node.mode, node.t, node.x))
-        return block_diag(basis, np.eye(len(node.parameters.names)))
+        return scipy.linalg.block_diag(basis, np.eye(len(node.parameters.names)))
 
     @property
     def saltation(self) -> Array:

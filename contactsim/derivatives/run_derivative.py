@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from ..common.arguments import NAME, NUMBERS, arguments, custom, several
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy, scipy
 from ..common.representation import Brief, counted, span
 from ..common.telling import tell
 from ..common.threads import one_thread
@@ -243,7 +241,7 @@ class RunDerivative:
         system, t, x, mode = self._place(t0)
         held = system.held(t, x, mode)
         own = projector(system, mode, t, x) if held is None else held.regained
-        matrix = block_diag(own, np.eye(len(self.carried)))
+        matrix = scipy.linalg.block_diag(own, np.eye(len(self.carried)))
         if held is not None and self.carried:
             matrix[: len(own), len(own) :] = -held.pull @ self._parameters.derivative(system, held.misses)
         return matrix

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import lazy, scipy
 from ..errors import NonDifferentiableError, SimulationError, StepSizeError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.differences import tangent_derivative
@@ -252,7 +251,7 @@ class ArcVariation:
                 out += by_parameters @ fixed
             return out.ravel()
 
-        solution = solve_ivp(
+        solution = scipy.integrate.solve_ivp(
             rate,
             (t0, t1),
             variations[:n].ravel(),

@@ -6,14 +6,14 @@ A `HybridSystem` has them all; a class of one's own that only keeps the contract
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ..common.arguments import NUMBERS
 from ..common.arrays import Array
-from ..common.lazy import lazy
+from ..common.lazy import dataclass, lazy
 from ..common.representation import Brief
 from ..errors import InputError
 from .flow import NOTHING, Transition

@@ -5,11 +5,10 @@ Each run has these tables, and the module of numpy that knows the polynomials br
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +27,7 @@ from ..common.arguments import (
     optional,
 )
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import with_values
 from ..common.schemas import validated
 from ..common.user_calls import UserCall, answer, failure

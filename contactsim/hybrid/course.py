@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from .manifold import Manifold
 
 AT_ONCE = 128  # steps, after which a run looks up again

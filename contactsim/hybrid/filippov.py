@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import SimulationError
 from .differences import derivative, tangent_derivative
 from .flow import Finding, Flow

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from ..common.arguments import FLAG, NAME, arguments
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.representation import Brief
 from ..errors import InputError, SimulationError
 from .chart_path import ChartPath

@@ -12,13 +12,12 @@ interpolant decides nothing: a true step has to lead there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, sqrt
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from .flow import Look, Looks
 
 LOOKS = 100  # at a guard that stays low; from then on twice the largest second derivative seen stands for all bounds

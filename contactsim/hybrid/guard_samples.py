@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from .chart_path import chebyshev_basis, chebyshev_derivative
 from .flow import GuardBounds
 from .segments import Segment

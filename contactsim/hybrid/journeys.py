@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from .course import Course, Passed
 from .system import HybridSystem
 from .trajectory import Arc, Event

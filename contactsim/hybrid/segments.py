@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, pairwise
 from typing import Any, overload
@@ -12,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import chebyshev
+from ..common.lazy import chebyshev, dataclass
 from ..common.representation import Brief
 from ..errors import SimulationError
 from .chart_path import ChartPath

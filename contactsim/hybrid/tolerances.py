@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from ..common.arguments import LENGTH_OF_TIME, POSITIVE, instance, number
+from ..common.lazy import dataclass
 
 LARGEST = 1e-2  # relative error of a step, above which no digit of a run is right
 KINDS = {"max_step": LENGTH_OF_TIME, "rtol": number(f"a positive number, at most {LARGEST}", gt=0.0, le=LARGEST)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from ..common import registry
 from ..common.arguments import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, arguments, custom, numbers, one_of, several
 from ..common.arrays import Array
-from ..common.lazy import Told
+from ..common.lazy import Told, dataclass
 from ..common.representation import brief, counted, span
 from ..common.representation import several as first_of
 from ..errors import CheckError, InputError

@@ -6,13 +6,14 @@ Functions cannot be written to a file. They are stored by name, and stand-ins th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem
 from ..contact_dynamics.engines import PYTHON

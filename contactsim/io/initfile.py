@@ -12,7 +12,6 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..common.arrays import Array
 from ..common.files import write_whole
+from ..common.lazy import dataclass
 from ..common.registry import homes, names
 from ..common.representation import Brief
 from ..common.schemas import LONGEST_VALUE, PLAIN, Real, wanted

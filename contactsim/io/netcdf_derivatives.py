@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.files import write_whole
+from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..derivatives.linearized_event import EventLinearization
 from ..derivatives.run_derivative import RunDerivative

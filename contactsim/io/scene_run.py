@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..common.arguments import POSITIVE
+from ..common.lazy import dataclass
 from ..errors import InputError, SimulationError
 from ..hybrid.simulate import Simulation, simulate
 from ..hybrid.trajectory import Trajectory

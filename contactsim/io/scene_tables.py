@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import tomli_w
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..common.schemas import Flag, Real, Whole
 from ..errors import InputError
 from ..multibody.contact_point import rotation

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.user_calls import real
 from ..errors import InputError
 from .controllers import Controller, no_parameter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..common.arguments import (
     tuples,
 )
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import InputError
 from .mechanism import MARGIN, check_static, kinetic_of
 from .zero import UNIT

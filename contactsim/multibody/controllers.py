@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arguments import COUNT, POSITIVE, arguments, function
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..common.user_calls import answer, reads, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative

@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 
 TOGETHER = 36  # velocities of the trees that are computed together: 1.5 MB of data, and few calls
 JOINED = "JointModelMimic"  # joints that follow others, of whatever tree

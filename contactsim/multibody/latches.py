@@ -7,7 +7,7 @@ A closed latch is a closed loop as in `loops`: of a joint, or of two frames. Wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +29,7 @@ from ..common.arguments import (
     whole,
 )
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import InputError
 from .forest import data_of
 from .loops import POINTS, JointCoupling, Loop, LoopClosure

@@ -6,7 +6,6 @@ A closure holds one point of two bodies together (a ball joint), two points (a h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pinocchio as pin
 
 from ..common.arguments import NAME, REAL, TEXT, TRIPLE, arguments, instance, one_of, several
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import InputError
 
 Triple = tuple[float, float, float]

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from ..common.arguments import function
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.modes import SystemMode
 from ..errors import InputError
 from ..hybrid.differences import derivative, tangent_derivative

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from ..common.arguments import VECTOR, either, instance, one_of, optional, several
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.telling import tell
 from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP

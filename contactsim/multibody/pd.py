@@ -11,13 +11,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arguments import FLAG, NOT_NEGATIVE, POSITIVE, arguments, custom, optional, real_array
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.user_calls import UserCall, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, pairwise, repeat
 from operator import mul
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common.arguments import FLAG, INDEX, POSITIVE, REAL, arguments, custom, function, numbers, optional, real_array
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import InputError
 
 Reference = Callable[[float], tuple[Array, Array, Array]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arguments import NAME, POSITIVE, arguments, tuples
+from ..common.lazy import dataclass
 from ..errors import InputError
 from .contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from .mechanism import COEFFICIENTS

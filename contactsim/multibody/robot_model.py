@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arguments import NAME, TEXT, VECTOR, arguments, instance, numbers, one_of, several
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..common.representation import counted
 from ..errors import InputError
 from .configuration_space import ConfigurationSpace, whole

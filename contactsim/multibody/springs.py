@@ -10,13 +10,13 @@ gamma is the share of a body's weight that something carries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from .forest import Workspace
 from .kinematics.plane_ground import simple_model
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arguments import COUNT, NOT_NEGATIVE, SHARE, TEXT, arguments, function, instance, optional, several
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import counted
 from ..common.user_calls import UserCall, answer, margin, reads, real
 from ..errors import InputError

@@ -7,11 +7,11 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..common.lazy import dataclass
 from ..errors import InputError, StorageError
 from .plan import Plan
 from .work import LOST, Result, Work, batch

@@ -12,13 +12,14 @@ import time
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.threads import one_thread
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..multibody.contact_point import ContactPoint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.placement import default_start
 from ..errors import InputError

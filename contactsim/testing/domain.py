@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from .report import Outcome, State
 
 SEED = 20_26

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.integrate import OdeSolver
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple, dataclass
 from ..errors import ContactSimError, InputError
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..errors import CheckError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, check_jacobians
 from ..hybrid.manifold import Manifold

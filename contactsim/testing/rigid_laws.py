@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import NamedTuple
 from ..contact.laws import RigidLaw
 from ..contact.modes import Mode
 from ..contact.problem import ContactProblem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from math import cos, inf, sin
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..hybrid.flow import Flow
 from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.system import CLOCK, HybridSystem, Transition

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ..analysis.spread import carried
 from ..common.arguments import arguments, numbers
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..derivatives.run_derivative import RunDerivative
 from ..hybrid.trajectory import Trajectory
 

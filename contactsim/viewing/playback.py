@@ -11,11 +11,12 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from ..common.arguments import FLAG, LENGTH_OF_TIME, TEXT, arguments, function, instance
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..common.terminal import interruptible
 from ..errors import ContactSimError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..analysis.spread import Spread, ball
 from ..common.arrays import Array
+from ..common.lazy import dataclass
 from ..contact.modes import Mode
 from ..contact_dynamics import is_contact_system
 from ..derivatives.variational import ArcVariation

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
+from ..common.lazy import dataclass
 from ..contact_dynamics import is_contact_system
 from ..errors import InputError
 from ..hybrid.system import HybridSystem

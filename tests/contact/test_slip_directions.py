@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from contact_oracle import law_violation
 
+from contactsim.contact.limits import LEAP
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem, ContactSolution
 from contactsim.contact.solvers import slip_directions
@@ -83,9 +84,9 @@ def test_directions_are_followed_through_a_jam(left: float) -> None:
         before = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ direction
         modes = GivenModes(problem, (Mode.SLIP, Mode.SLIP))
         alone = modes.solve([problem.sliding[0], before], held=True)[1][1]
-        leaps += np.linalg.norm(alone - direction) > slip_directions.LEAP  # type: ignore[operator]
+        leaps += np.linalg.norm(alone - direction) > LEAP  # type: ignore[operator]
         found, slips, _ = modes.solve([problem.sliding[0], before], held=True, before=forces * (1.0 + turn))
-        if np.linalg.norm(alone - direction) > slip_directions.LEAP:  # type: ignore[operator]
+        if np.linalg.norm(alone - direction) > LEAP:  # type: ignore[operator]
             np.testing.assert_allclose(slips[1], direction, atol=1e-9)
             np.testing.assert_allclose(found, forces, rtol=1e-7, atol=1e-7)
     assert leaps > 5

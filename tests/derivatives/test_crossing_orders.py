@@ -51,7 +51,7 @@ def test_cones_have_an_interior_where_a_linear_program_finds_one(monkeypatch: py
 
 
 def test_no_linear_program_is_solved_for_clear_cones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crossing_orders, "linprog", None)
+    monkeypatch.setattr("scipy.optimize.linprog", None)
     rng = np.random.default_rng(3)
     for _ in range(100):
         rows = rng.normal(size=(6, 3))

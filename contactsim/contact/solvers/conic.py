@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import hypot
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..cone_program import minimiser
 from ..problem import ContactProblem, ContactSolution
 from ..zero import NOTHING, STEADY

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import hypot
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from ..zero import BARELY, INSIDE, NOTHING

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
+from ...common.lazy import dataclass
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from .contract import ContactSolver, Start

@@ -15,22 +15,18 @@ Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve friction
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from math import hypot
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import scipy
+from ...common.lazy import NamedTuple, dataclass, scipy
 from ..compiled import Unknown
+from ..limits import INNER, RUNAWAY
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within
 from ..zero import NOTHING, STILL
 from .contract import ContactSolver, Start
-
-RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
-INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
 
 
 @dataclass(frozen=True)

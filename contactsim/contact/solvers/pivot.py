@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot, inf
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import lazy, scipy
+from ...common.lazy import NamedTuple, dataclass, lazy, scipy
 from ..compiled import Unknown
+from ..limits import FEW_ROUNDS, LEAP
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import Wanted, admissible, least_margin
 from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE, rounding
 from .contract import ContactSolver, Start
-from .slip_directions import LEAP, Factors, GivenForces, agreed, continued, farthest, free_direction, turned
-
-FEW_ROUNDS = 16  # of corrections of many contacts: more seldom lead anywhere
+from .slip_directions import Factors, GivenForces, agreed, continued, farthest, free_direction, turned
 
 
 @dataclass(frozen=True)

@@ -9,29 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import atan2, cos, hypot, pi, sin
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import scipy
+from ...common.lazy import NamedTuple, scipy
+from ..limits import AGREEMENTS, FARTHEST_TURN, FOLLOWED, LEAP, NEWTON_STEPS, ON_CIRCLE, QUICK_STEPS, STALLED_TURN
 from ..modes import Mode
 from ..problem import ContactProblem, Direction
 from ..redundant_forces import least_margin
 from ..zero import ACROSS, ACROSS_SINGULAR, CREEP, NOTHING, TOLERANCE, TURNED, rounding
 
-NEWTON_STEPS = 40
-QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
-STALLED_TURN = 1e-8  # rad, of a slip direction: turns below it that no longer shrink are rounding, which jams amplify
-FARTHEST_TURN = 0.7  # rad, of a slip direction in one of its steps
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
-FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
-AGREEMENTS = 40  # times that they are turned to the motion under redundant forces; mostly three are enough
 COMPASS = 12  # directions tried in such a turn, where forces are not unique
 SAMPLES = 5  # that tell a trigonometric polynomial of second degree
 SAMPLED = [2.0 * pi * k / SAMPLES for k in range(SAMPLES)]
-ON_CIRCLE = 1e-6  # by which a root may miss the unit circle: a double one is known to the root of rounding
-LEAP = 0.1  # rad, of a slip direction from one state to the next, beyond which it is looked for another one
 
 
 Directions = list[Direction] | Mapping[int, Array]  # of contacts, by their numbers

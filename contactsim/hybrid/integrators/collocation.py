@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial, legendre
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ...errors import StepSizeError
 from ..zero import SMALLEST_STEP, TINY
 

@@ -11,14 +11,13 @@ middle one of some steps lies in its middle; Y' = A Y becomes dY/ds = A dt/ds Y,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import expm1, log, log1p
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple, dataclass
 from ...errors import StepSizeError
 from ..zero import SMALLEST_STEP, TINY
 from .tables853 import COEFFICIENTS, ERROR3, ERROR5, MAX_FACTOR, MIN_FACTOR, SAFETY, STAGES, WEIGHTS

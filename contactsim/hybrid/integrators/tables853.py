@@ -8,11 +8,10 @@ there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 
 STAGES, EXTENDED = 12, 16  # of a step, and with those that its dense output asks for besides
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of the next step, from the error of this one; those of SciPy

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.polynomial import Polynomial
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from .collocation import MATRIX, NODES, STAGES
 
 SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance

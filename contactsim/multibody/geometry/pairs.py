@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...common.arguments import NAME, NOT_NEGATIVE, SHARE, arguments, optional
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..mechanism import MARGIN, check_static
 
 HULL_CORNERS = 24  # of the hull of a mesh, unless another number is asked for

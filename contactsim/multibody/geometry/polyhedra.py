@@ -10,13 +10,13 @@ and n . into <= 0 for both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import InputError
 from ..zero import COPLANAR, FLAT_HULL
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.lazy import lazy
+from ...common.lazy import NamedTuple, dataclass, lazy
 from ...common.telling import tell
 from ...common.user_calls import UserCall, answer, margin
 from ...contact.modes import Mode, SystemMode

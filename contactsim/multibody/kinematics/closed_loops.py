@@ -15,12 +15,13 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.linalg.lapack import dsyev
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ...contact.linear_algebra import RANK, solve_mass
 from ...errors import InputError, SingularError
 from ...hybrid.system import LOOP

@@ -22,14 +22,14 @@ leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple, dataclass
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ..contact_point import ContactPoint, ContactRim

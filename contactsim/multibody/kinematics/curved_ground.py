@@ -13,11 +13,12 @@ whose rates are, with n' = n_t + H c' and e' = (De) n',
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ..terrain.surface import Surface, Terrain
 from .plane_ground import EPS, PlaneDerivatives, skew
 from .tangents import Tangents

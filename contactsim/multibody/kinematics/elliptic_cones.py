@@ -16,12 +16,13 @@ held by a force of up to mu N in the other. It is a contact with one tangential 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ...contact.modes import SystemMode
 from ...errors import InputError, SingularError
 from ...hybrid.differences import tangent_derivative

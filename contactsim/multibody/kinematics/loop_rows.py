@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ...errors import InputError
 from ..forest import Computing, Workspace
 from ..loops import POINTS, JointCoupling, Loop, LoopClosure

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ..forest import Workspace
 from ..mechanism import Shortcut, Terms
 from ..springs import Passive

@@ -19,12 +19,13 @@ Derivatives of Rigid Body Dynamics Algorithms, RSS 2018.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ..forest import Computing, Workspace
 
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .

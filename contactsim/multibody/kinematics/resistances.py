@@ -11,12 +11,13 @@ it rolls. The rates are z' = E d omega' + E' d omega, with E' differenced along 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ...common.user_calls import UserCall
 from ...contact.laws import RigidLaw
 from ...contact.modes import SystemMode

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ...errors import InputError, SingularError
 from ..terrain.surface import Terrain, rise
 from ..zero import ASIDE, DOWN

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pinocchio as pin
 
 from ...common.arguments import FAR
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import InputError
 
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's kinds of joints

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from math import hypot
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from ...common.lazy import dataclass
 from ...errors import InputError
 from ..contact_point import ContactEllipsoid, ContactPoint
 from ..geometry.bodies import MEANT

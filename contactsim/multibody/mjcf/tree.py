@@ -6,12 +6,13 @@ gives it a reference `ref` is turned or moved back by that in its placement, so 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple
 from ..springs import Lift, Springs
 from .compiled import BALL, FREE, HINGE, SLIDE, Compiled, placed
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arguments import PATH, custom, either, one_of
+from ...common.lazy import dataclass
 from ...common.telling import tell
 from ...errors import InputError
 from ..contact_point import ContactPoint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 import pinocchio as pin
 
 from ...common.arguments import PATH, custom
+from ...common.lazy import dataclass
 from ...errors import InputError
 from ..loops import JointCoupling
 from .reading import FOOT, existing, root_joint

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
 from math import inf, isfinite, nan, pi
 from xml.etree import ElementTree
 
 from ...common.arguments import FAR
+from ...common.lazy import dataclass, difflib
 from ...errors import InputError
 
 Element = ElementTree.Element
@@ -178,7 +177,7 @@ def _check_joint(joint: Element, robot: Element, place: str) -> None:
         if end is None:
             raise InputError(f"{where} has no <{side}>; give it one")
         if end.get("link") not in links:
-            close = get_close_matches(str(end.get("link")), map(str, links), n=3, cutoff=0.3)
+            close = difflib.get_close_matches(str(end.get("link")), map(str, links), n=3, cutoff=0.3)
             known = f"similar ones are {', '.join(close)}" if close else f"there are {_listed(map(str, links))}"
             raise InputError(f"{where} has the {side} link '{end.get('link')}', which is not there; {known}")
     if kind not in KINDS:
@@ -223,13 +222,13 @@ def _spelling(owner: Element, where: str) -> None:
     known = ELEMENTS[str(owner.tag)]
     for part in owner:
         tag = str(part.tag)
-        if tag not in known and (close := get_close_matches(tag.lower(), known, n=1, cutoff=ALIKE)):
+        if tag not in known and (close := difflib.get_close_matches(tag.lower(), known, n=1, cutoff=ALIKE)):
             raise InputError(f"{where} has the element <{tag}>; write <{close[0]}>, or leave it out")
 
 
 def _misspelt(name: str, others: Iterable[str], where: str) -> None:
     """An attribute is not there, and none of the others is it misspelt."""
-    if close := get_close_matches(name, list(others), n=1, cutoff=ALIKE_ATTRIBUTES):
+    if close := difflib.get_close_matches(name, list(others), n=1, cutoff=ALIKE_ATTRIBUTES):
         raise InputError(f"{where} has {close[0]}=, which URDF does not know; write {name}=, or leave it out")
 
 

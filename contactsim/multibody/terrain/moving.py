@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...common.arguments import REAL, TRIPLE, arguments, either, function, instance, number, optional
+from ...common.lazy import dataclass
 from ...common.user_calls import UserCall, real
 from ...errors import InputError
 from ..zero import AGREES

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple, dataclass
 
 
 class PlainSinusoid(NamedTuple):

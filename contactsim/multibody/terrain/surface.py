@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from math import cos, sin
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...common.arguments import REAL, arguments, number, numbers, tuples
 from ...common.arrays import Array
+from ...common.lazy import NamedTuple, dataclass
 from ...common.representation import with_values
 from ...errors import InputError
 from ...hybrid.differences import derivative

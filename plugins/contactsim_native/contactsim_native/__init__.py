@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contactsim.contact.compiled import CompiledSolver
-from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
+from contactsim.contact.limits import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
 from contactsim.contact.zero import ACROSS, ACROSS_SINGULAR, RANK, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,

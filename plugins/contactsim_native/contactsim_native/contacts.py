@@ -6,10 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from contactsim.contact import cone_program, even_sharing, smallest_in_cones, stick_slip_choice, zero
+from contactsim.contact import limits, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
-from contactsim.contact.solvers import gauss_seidel, pivot, slip_directions
 
 from . import _native
 
@@ -23,11 +22,11 @@ Array = np.ndarray
 FORCES = _native.ForceRules(
     outside=zero.OUTSIDE,
     residual=zero.RANK,
-    accuracy=cone_program.ACCURACY,
+    accuracy=limits.ACCURACY,
     smallest_force=zero.SMALLEST_FORCE,
     settled=zero.SETTLED,
-    apart=smallest_in_cones.APART,
-    steps=smallest_in_cones.STEPS,
+    apart=limits.PLANES_APART,
+    steps=limits.CONE_STEPS,
 )
 REDUNDANCY = _native.Redundancy(
     regular=zero.REGULAR,
@@ -49,24 +48,24 @@ RULES = _native.PivotRules(
     across_singular=zero.ACROSS_SINGULAR,
     turned=zero.TURNED,
     nothing=zero.NOTHING,
-    farthest_turn=slip_directions.FARTHEST_TURN,
-    stalled_turn=slip_directions.STALLED_TURN,
-    runaway=gauss_seidel.RUNAWAY,
+    farthest_turn=limits.FARTHEST_TURN,
+    stalled_turn=limits.STALLED_TURN,
+    runaway=limits.RUNAWAY,
     still=zero.STILL,
     barely=zero.BARELY,
     inside=zero.INSIDE,
-    on_circle=slip_directions.ON_CIRCLE,
+    on_circle=limits.ON_CIRCLE,
     clear=zero.CLEAR,
     hangs=zero.HANGS,
-    blown_up=even_sharing.BLOWN_UP,
-    quick_steps=slip_directions.QUICK_STEPS,
-    newton_steps=slip_directions.NEWTON_STEPS,
-    followed=slip_directions.FOLLOWED,
-    sweeps=list(stick_slip_choice.FEW_SWEEPS),
-    inner=gauss_seidel.INNER,
-    agreements=slip_directions.AGREEMENTS,
-    singly=stick_slip_choice.SINGLY,
-    few_rounds=pivot.FEW_ROUNDS,
+    blown_up=limits.BLOWN_UP,
+    quick_steps=limits.QUICK_STEPS,
+    newton_steps=limits.NEWTON_STEPS,
+    followed=limits.FOLLOWED,
+    sweeps=list(limits.FEW_SWEEPS),
+    inner=limits.INNER,
+    agreements=limits.AGREEMENTS,
+    singly=limits.SINGLY,
+    few_rounds=limits.FEW_ROUNDS,
     forces=FORCES,
 )
 

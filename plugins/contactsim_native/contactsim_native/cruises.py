@@ -8,8 +8,8 @@ from math import hypot, isnan
 
 import numpy as np
 
-from contactsim.contact.solvers import slip_directions
-from contactsim.contact_dynamics import contact_flow, expanded_arc, rigid_flow
+from contactsim.contact.limits import LEAP
+from contactsim.contact_dynamics import contact_flow, rigid_flow
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.contact_dynamics.rigid_guards import SIDE
@@ -165,7 +165,7 @@ def thresholds() -> _native.Thresholds:
         "near_jam": contacts_zero.NEAR_JAM,
         "turning": contacts_zero.TURNING,
         "no_force": contacts_zero.NO_FORCE,
-        "leap": slip_directions.LEAP,
+        "leap": LEAP,
         "slope": event_location.SLOPE,
         "shortest_slope": event_location.SHORTEST_SLOPE,
         "soon": event_location.SOON,
@@ -178,11 +178,11 @@ def thresholds() -> _native.Thresholds:
         "behind": stepper.BEHIND,
         "all_but": rigid_flow.ALL_BUT,
         "expanding": _native.Expanding(
-            longer=expanded_arc.LONGER,
-            probe_time=expanded_arc.PROBE[0],
-            probe_turn=expanded_arc.PROBE[1],
-            least_turn=expanded_arc.LEAST_TURN,
-            middle=expanded_arc.MIDDLE,
+            longer=contacts_zero.LONGER,
+            probe_time=contacts_zero.PROBE[0],
+            probe_turn=contacts_zero.PROBE[1],
+            least_turn=contacts_zero.LEAST_TURN,
+            middle=contacts_zero.MIDDLE,
         ),
         "looking": _native.Looking(
             looks=guard_minima.LOOKS,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from contactsim.common.lazy import dataclass
 from contactsim.contact.modes import ContactState, Mode, Phase
-from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import (
     CompiledEvents,
@@ -74,11 +74,11 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
         "lowest": contacts_zero.LOWEST,
         "together": contacts_zero.TOGETHER,
         "alike": contacts_zero.ALIKE,
-        "lesser": zeno.LESSER,
-        "slow": zeno.SLOW,
-        "hops": zeno.HOPS,
-        "stalled": zeno.STALLED,
-        "longest_cycle": zeno.LONGEST_CYCLE,
+        "lesser": contacts_zero.LESSER,
+        "slow": contacts_zero.SLOW,
+        "hops": contacts_zero.HOPS,
+        "stalled": contacts_zero.STALLED,
+        "longest_cycle": contacts_zero.LONGEST_CYCLE,
     }
     for name, value in values.items():
         setattr(rules, name, value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from contactsim.common.lazy import dataclass
 from contactsim.contact.modes import ContactState
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import (

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from contactsim.common.lazy import NamedTuple
 from contactsim.derivatives.contract import EventDerivative, Word
 from contactsim.derivatives.crossing_orders import LONGEST, Endless, EventData, distance
 from contactsim.derivatives.event_linearization import Node

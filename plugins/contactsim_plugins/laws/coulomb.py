@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contactsim.common.lazy import Elsewhere
-from contactsim.contact.impact import ImpactSolution, newton
+from contactsim.common.lazy import Elsewhere, Late
 from contactsim.contact.laws import RigidLaw
-from contactsim.contact.problem import ContactProblem, ContactSolution
-from contactsim.contact.stick_slip_choice import solve
+
+if TYPE_CHECKING:
+    from contactsim.contact import impact as impact_law
+    from contactsim.contact import stick_slip_choice
+    from contactsim.contact.problem import ContactProblem, ContactSolution
+else:  # compiled engines know this law
+    impact_law = Late("contactsim.contact.impact")
+    stick_slip_choice = Late("contactsim.contact.stick_slip_choice")
 
 
 def __getattr__(name: str) -> Any:
@@ -48,10 +53,10 @@ class Coulomb(RigidLaw):
         own = type(self)
         return "newton" if own.impact is Coulomb.impact and own.select is Coulomb.select else None
 
-    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
+    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> impact_law.ImpactSolution:
         """Newton's impact law with Coulomb friction, all touching contacts together."""
-        return ImpactSolution((newton(problem, restitution),))
+        return impact_law.ImpactSolution((impact_law.newton(problem, restitution),))
 
     def select(self, problem: ContactProblem) -> ContactSolution:
         """Modes and forces at the level of accelerations."""
-        return solve(problem)
+        return stick_slip_choice.solve(problem)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from pydantic import Field
 
+from contactsim.common.lazy import NamedTuple
 from contactsim.contact.law_parameters import LawParameters
 from contactsim.contact.laws import CompliantLaw, CompliantPoint
 

@@ -8,11 +8,10 @@ Source: SimSect manual, 5.2, 5.5 and Figure 8.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 
 from .parameters import LEGS, HexapodParameters
 

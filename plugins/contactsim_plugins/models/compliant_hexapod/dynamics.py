@@ -5,11 +5,12 @@ Arrays may have leading axes (...) that hold many states at once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 
 from .controller import HipControl
 from .geometry import Spherical, axial, skew, spherical

@@ -5,12 +5,13 @@ Source: SimSect manual, 5.2.1 (duty factors), 5.1.6 (torque limits).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contactsim import InputError
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 
 from .motor import armature_current
 from .parameters import LEGS

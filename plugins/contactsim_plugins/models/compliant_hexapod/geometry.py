@@ -8,11 +8,10 @@ Source: SimSect manual, 5.1.8, with the misprints mended that are noted where th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 
 
 class Spherical(NamedTuple):

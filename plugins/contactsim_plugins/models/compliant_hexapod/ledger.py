@@ -6,12 +6,13 @@ force that it exerts on legs in flight. The account lists both beside the work o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import dataclass
 
 from .dynamics import Dynamics, Setting
 from .state import FEET, FEET_RATE, PLACE, SPEED, SPIN

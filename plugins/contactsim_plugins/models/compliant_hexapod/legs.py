@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 
 from .controller import HipControl
 from .geometry import Spherical

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
 
 from contactsim import Boundary, Finding, Flow, InputError, Model, Tolerances, Transition
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 from contactsim.common.schemas import validated
 from contactsim.hybrid.differences import STEP
 

@@ -5,11 +5,10 @@ Source: SimSect manual, Table 3.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from contactsim.common.arrays import Array
+from contactsim.common.lazy import NamedTuple
 
 
 class Ground(NamedTuple):
