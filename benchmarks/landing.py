@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from landings import DURATION, GAINS, landing
 from thirty_scenes import standing
 
-SEEDS, ROUNDS = 3, 2
+SEEDS, ROUNDS = 3, 5
 
 
 def main() -> None:
