@@ -62,7 +62,7 @@ def compiled_resolution(world: World) -> CompiledResolution | None:
     known_as = law.plain() if engine is not None and isinstance(law, RigidLaw) else None
     if engine is None or not isinstance(law, RigidLaw) or known_as not in IMPACTS:
         return None
-    if world.curves or world.closed_loops is not None:
+    if world.curves:
         return None
     contacts = len(world.mechanism.dims)
     arc = plain_arc(world, SystemMode((OPEN,) * contacts)) if contacts == world.count else None
@@ -114,6 +114,8 @@ class CompiledResolution:
         impact, closed = happened.impact, happened.after.closed
         struck = () if impact is None else impact.contacts
         if happened.after.redundant or not self.known.issuperset(struck + closed):
+            return None
+        if self.world.closed_loops is not None:  # which tie contacts that were not struck to those that were
             return None
         before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
         stages = None if impact is None else self._passed(impact)

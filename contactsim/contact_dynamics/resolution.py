@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import Late, lazy
+from ..common.lazy import Late
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, smallest_change, solve_mass
@@ -61,18 +61,23 @@ class Resolution:
         self._world = world
         self._law: RigidLaw = world.law  # type: ignore[assignment]
         self._choice = ModeChoice(world, self._law)
+        self._compiled: dict[int | None, CompiledResolution | None] = {}  # by the rank of the loops
 
-    @lazy
+    @property
     def compiled(self) -> CompiledResolution | None:
         """The events of the world by its engine; None: they are all Python's."""
         if self._world.compiled_engine is None:
             return None
-        from .compiled_resolution import compiled_resolution
+        loops = self._world.closed_loops
+        rank = None if loops is None else loops.rank
+        if rank not in self._compiled:
+            from .compiled_resolution import compiled_resolution
 
-        return compiled_resolution(self._world)
+            self._compiled[rank] = compiled_resolution(self._world)
+        return self._compiled[rank]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "compiled"}
+        return self.__dict__ | {"_compiled": {}}
 
     def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate, by the engine; None: it does not tell."""

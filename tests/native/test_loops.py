@@ -10,6 +10,7 @@ from linkages import above_ground, five_bar_leg, four_bar
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.contact_dynamics.resolution import Resolution
 from contactsim.contact_dynamics.rigid_arc import closed_forces
 from contactsim.hybrid.stepper import Stepper
 
@@ -23,14 +24,15 @@ MOTION = 1e-11  # of accelerations and forces, relative to the largest
 MATRIX = 1e-7  # of derivatives of runs, relative to the largest
 
 
-def held_bars(kind: str, **options: Any) -> tuple[cs.ContactSystem, cs.State]:
+def held_bars(kind: str, restitution: float = 0.0, **options: Any) -> tuple[cs.ContactSystem, cs.State]:
     """Two free bars, held at a point, a hinge or welded, of which the ends of one come down onto the ground."""
     model = pin.Model()
     for name in ("a", "b"):
         joint = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), f"{name}_root")
         model.appendBodyToJoint(joint, pin.Inertia(1.0, np.zeros(3), 0.1 * np.eye(3)), pin.SE3.Identity())
         model.addFrame(pin.Frame(name, joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
-    ends = [cs.ContactPoint("a", (x, 0.0, 0.0), friction=0.3, name=f"end{k}") for k, x in enumerate((-0.4, 0.4))]
+    rubs = {"friction": 0.3, "restitution": restitution}
+    ends = [cs.ContactPoint("a", (x, 0.0, 0.0), name=f"end{k}", **rubs) for k, x in enumerate((-0.4, 0.4))]
     rng = np.random.default_rng(3)
     robot = cs.Robot(model, ends)
     q, v = robot.space.integrate(pin.neutral(model), 0.3 * rng.normal(size=12)), rng.normal(size=12)
@@ -86,6 +88,36 @@ def test_runs_are_those_of_python(make: Callable, end: float, monkeypatch: pytes
     one.check()
     for found, expected in zip(*(run.loop_forces(0.1).values() for run in runs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+FALLS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float, int]] = {
+    "leg": (leg, 0.15, 3),
+    "hinge": (lambda: held_bars("hinge"), 0.7, 7),
+    "hinge, Newton": (lambda: held_bars("hinge", 0.5), 0.6, 3),
+    "weld, Poisson": (lambda: held_bars("pose", 0.5, law="poisson"), 0.6, 3),
+    "gripper": (gripper, 0.1025, 10),
+}
+
+
+@pytest.mark.parametrize(("make", "end", "least"), FALLS.values(), ids=FALLS)
+def test_events_are_those_of_python(make: Callable, end: float, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Impacts, modes and hops along motions that keep loops closed; Python is asked for none."""
+    system, start = make()
+    asked: list[float] = []
+    original = Resolution._outcome
+    monkeypatch.setattr(Resolution, "_outcome", lambda self, x, event: asked.append(event.t) or original(self, x, event))
+    runs, told = [], []
+    for kind in ("native", "python"):
+        asked.clear()
+        runs.append(cs.simulate(system, start, (0.0, end), tolerances=TIGHT, integrator="DOP853", engine=kind))
+        told.append(len(asked))
+    one, two = runs
+    assert told[0] == 0 and told[1] >= least, told
+    assert [event.fired for event in one.all_events] == [event.fired for event in two.all_events]
+    modes = [[[(own.mode, own.phase) for own in e.mode_post.contacts] for e in run.all_events] for run in runs]
+    assert modes[0] == modes[1]
+    assert np.abs(one.final_x - two.final_x).max() < RUN
+    one.check()
 
 
 @pytest.mark.parametrize("make", [leg, lambda: held_bars("hinge"), gripper], ids=["leg", "hinge", "gripper"])

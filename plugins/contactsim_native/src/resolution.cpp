@@ -36,7 +36,8 @@ struct OwnProblem {
 
 }  // namespace
 
-// The configuration stands still in an event, and with it masses and rows.
+// The configuration stands still in an event, and with it masses and rows; these lead along motions that keep loops
+// closed, J P with P = 1 - H C: impulses J^T p push by P M^-1 J^T p = M^-1 (J P)^T p.
 class Resolution final : public Landing {
   public:
     Resolution(const TouchingWorld& world, const Event& event)
@@ -159,7 +160,7 @@ class Resolution final : public Landing {
         row_ = solved_ = scratch_.row, drift_ = scratch_.rates;
         delassus_.resize(m * m);
         for (int i = 0; i < count_; ++i) {
-            const Tips tips = outermost(robot_, all_.closed[i].contact);
+            const Tips tips = tips_of(robot_, all_.closed[i].contact);
             const int first = all_.first[i], count = rows_of(all_, all_.closed[i]);
             moved_by_.insert(moved_by_.end(), count, moving(robot_, tips));
             scratch_.sweep.solve_inwards(robot_, &solved_[first * nv], count, tips);
@@ -206,6 +207,7 @@ class Resolution final : public Landing {
         for (int k = 0; k < nv; ++k) force_[k] += scratch_.sweep.free[k];
         unforced_ = force_;
         scratch_.sweep.solve(robot_, unforced_.data());
+        if (robot_.loops.size()) scratch_.hold.keep(robot_, unforced_.data());
     }
 
     std::vector<double> applied() {
