@@ -105,7 +105,12 @@ def test_events_are_those_of_python(make: Callable, end: float, least: int, monk
     system, start = make()
     asked: list[float] = []
     original = Resolution._outcome
-    monkeypatch.setattr(Resolution, "_outcome", lambda self, x, event: asked.append(event.t) or original(self, x, event))
+
+    def outcome(self: Resolution, x: Array, event: Any) -> Any:
+        asked.append(event.t)
+        return original(self, x, event)
+
+    monkeypatch.setattr(Resolution, "_outcome", outcome)
     runs, told = [], []
     for kind in ("native", "python"):
         asked.clear()
