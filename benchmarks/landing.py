@@ -39,7 +39,7 @@ def main() -> None:
         jobs = [constrained(robot), stand, *(case.run for case in cases)]
         calls, alone, *landed = fastest(jobs, ROUNDS, time.process_time)
         jobs = [lambda run=run: cs.linearize(run).matrix() for run in (still, *runs)]
-        along, *derived = fastest(jobs, 1, time.process_time)
+        along, *derived = fastest(jobs, 2, time.process_time)
         call, land, derive = calls / CALLS, float(np.mean(landed)), float(np.mean(derived))
         events = "/".join(str(len(run.all_events)) for run in runs)
         line(

@@ -18,6 +18,7 @@ from contactsim.contact_dynamics.compiled_resolution import CompiledResolution
 from contactsim.contact_dynamics.contact_rows import ContactEvent, PostEvent
 
 from .compared_events import compared
+from .test_loops import gripper, held_bars
 
 pytest.importorskip("contactsim_native._native")
 
@@ -33,6 +34,10 @@ def fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CONTACTSIM_ENGINE", raising=False)
 
 
+class InPython(resolution.Resolution):
+    compiled = None  # type: ignore[assignment]
+
+
 class Compared:
     """Asks both for every event, and counts those that the compiled engine answers."""
 
@@ -46,9 +51,7 @@ class Compared:
             self.asked += event.slowest is None
             if found is not None:
                 self.answered += 1
-                python = resolution.Resolution(own.world)
-                python.__dict__["compiled"] = None
-                self.compare(found, python.resolve(x, event))
+                self.compare(found, InPython(own.world).resolve(x, event))
             return found
 
         monkeypatch.setattr(CompiledResolution, "resolve", both)
@@ -139,6 +142,10 @@ def landing(
     return lambda: cs.simulate(system, cs.State(tilted, v), (0.0, 0.15))
 
 
+def looped(made: tuple[cs.ContactSystem, cs.State], duration: float) -> Callable[[], object]:
+    return lambda: cs.simulate(*made, (0.0, duration))
+
+
 RUNS = {
     "hexapod": lambda: named("hexapod", 1.2),
     "biped": lambda: named("biped", 2.0),
@@ -151,6 +158,9 @@ RUNS = {
     "landing, Poisson's law": lambda: landing(0.3, law="poisson"),
     "landing, Poisson's law of several coefficients": lambda: landing(0.3, law="poisson", last=0.7),
     "landing, a law that gains no energy": lambda: landing(0.3, law="energetic", last=0.6),
+    "loops, coupled joints": lambda: looped(gripper(), 0.12),
+    "loops, a hinge": lambda: looped(held_bars("hinge"), 0.7),
+    "loops, a weld of redundant rows, by Poisson's law": lambda: looped(held_bars("pose", 0.5, law="poisson"), 0.7),
 }
 ANSWERED = {"landing, a law that gains no energy": 0.7}  # whose hops of several coefficients may gain some; else 0.9
 
