@@ -148,6 +148,11 @@ def _rows(total: int, friction: Any, dims: int | Sequence[int] | None) -> tuple[
     count = np.size(friction) if np.ndim(friction) else 0
     if dims is None and count and total % count == 0:
         dims = total // count
+        if dims not in (1, 2, 3):
+            raise InputError(
+                f"'friction' has {count} entries for {total} rows of G, {dims} a contact; give one number, or one for"
+                " each contact of 1, 2 or 3 rows"
+            )
     dims = ROWS.check("'dims'", 3 if dims is None else dims)
     if not isinstance(dims, Sequence):
         dims = (dims,) * (total // dims) if dims in (1, 2, 3) and total % dims == 0 else (dims,)

@@ -298,6 +298,7 @@ def test_a_solution_that_is_none_says_so() -> None:
         ({"free": [1.0, np.nan, 0.0]}, "'free' holds nan"),
         ({"friction": -0.1}, "'friction' is -0.1"),
         ({"friction": [0.1, 0.2]}, "'friction' has shape (2,)"),
+        ({"G": np.eye(6), "free": np.ones(6), "friction": [0.5]}, "'friction' has 1 entries for 6 rows of G"),
         ({"restitution": 1.5}, "'restitution' is 1.5"),
         ({"restitution": [0.1, 0.2]}, "'restitution' has shape (2,)"),
         ({"dims": 2}, "1, 2 or 3"),
