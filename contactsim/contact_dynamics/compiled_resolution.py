@@ -60,9 +60,7 @@ def compiled_resolution(world: World) -> CompiledResolution | None:
     """The events of a world by its engine; None where Python knows more of them."""
     law, engine = world.law, world.compiled_engine
     known_as = law.plain() if engine is not None and isinstance(law, RigidLaw) else None
-    if engine is None or not isinstance(law, RigidLaw) or known_as not in IMPACTS:
-        return None
-    if world.curves:
+    if engine is None or not isinstance(law, RigidLaw) or known_as not in IMPACTS or world.curves:
         return None
     contacts = len(world.mechanism.dims)
     arc = plain_arc(world, SystemMode((OPEN,) * contacts)) if contacts == world.count else None

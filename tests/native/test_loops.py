@@ -67,21 +67,33 @@ SYSTEMS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float]
 }
 
 
-@pytest.mark.parametrize(("make", "end"), SYSTEMS.values(), ids=SYSTEMS)
-def test_runs_are_those_of_python(make: Callable, end: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    system, start = make()
-    steps: list[float] = []
-    original = Stepper.step
-    monkeypatch.setattr(Stepper, "step", lambda self, bound: steps.append(self.t) or original(self, bound))
-    runs, taken = [], []
+def on_both(
+    system: cs.ContactSystem, start: cs.State, end: float, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
+) -> tuple[list[cs.Trajectory], list[int]]:
+    """Runs in C++ and in Python that have the same events, and how often each calls a method of Python's."""
+    calls, original = list[str](), getattr(owner, name)
+
+    def counted(*given: Any) -> Any:
+        calls.append(name)
+        return original(*given)
+
+    monkeypatch.setattr(owner, name, counted)
+    runs, counts = [], []
     for kind in ("native", "python"):
-        steps.clear()
+        calls.clear()
         runs.append(cs.simulate(system, start, (0.0, end), tolerances=TIGHT, integrator="DOP853", engine=kind))
-        taken.append(len(steps))
+        counts.append(len(calls))
     one, two = runs
-    assert taken[0] < 0.2 * taken[1], taken
     assert one.status is two.status is cs.Status.FINISHED, (one.message, two.message)
     assert [event.fired for event in one.all_events] == [event.fired for event in two.all_events]
+    return runs, counts
+
+
+@pytest.mark.parametrize(("make", "end"), SYSTEMS.values(), ids=SYSTEMS)
+def test_runs_are_those_of_python(make: Callable, end: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, taken = on_both(*make(), end, monkeypatch, Stepper, "step")
+    one, two = runs
+    assert taken[0] < 0.2 * taken[1], taken
     assert max((abs(a.time - b.time) for a, b in zip(one.all_events, two.all_events, strict=True)), default=0.0) < TIME
     for t in np.linspace(0.0, end, 21):
         assert np.abs(one.arc_at(t)(t) - two.arc_at(t)(t)).max() < RUN
@@ -102,23 +114,9 @@ FALLS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float, i
 @pytest.mark.parametrize(("make", "end", "least"), FALLS.values(), ids=FALLS)
 def test_events_are_those_of_python(make: Callable, end: float, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Impacts, modes and hops along motions that keep loops closed; Python is asked for none."""
-    system, start = make()
-    asked: list[float] = []
-    original = Resolution._outcome
-
-    def outcome(self: Resolution, x: Array, event: Any) -> Any:
-        asked.append(event.t)
-        return original(self, x, event)
-
-    monkeypatch.setattr(Resolution, "_outcome", outcome)
-    runs, told = [], []
-    for kind in ("native", "python"):
-        asked.clear()
-        runs.append(cs.simulate(system, start, (0.0, end), tolerances=TIGHT, integrator="DOP853", engine=kind))
-        told.append(len(asked))
+    runs, asked = on_both(*make(), end, monkeypatch, Resolution, "_outcome")
     one, two = runs
-    assert told[0] == 0 and told[1] >= least, told
-    assert [event.fired for event in one.all_events] == [event.fired for event in two.all_events]
+    assert asked[0] == 0 and asked[1] >= least, asked
     modes = [[[(own.mode, own.phase) for own in e.mode_post.contacts] for e in run.all_events] for run in runs]
     assert modes[0] == modes[1]
     assert np.abs(one.final_x - two.final_x).max() < RUN

@@ -67,6 +67,10 @@ class Nearest(NamedTuple):
     hessian: Array
 
 
+def _key(place: Place) -> bytes:
+    return bytes(np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes())
+
+
 @dataclass(eq=False)
 class Search:
     """Where the nearest point of a feature is looked for.
@@ -190,20 +194,17 @@ class FlatOnHills(PassingPair):
 
     def _looked(self, place: Place) -> Search:
         """Where the nearest point is looked for at a place."""
-        key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) >= KEPT:
-                self._known.clear()
+        key = _key(place)
+        if key not in self._known:
             points = self.points @ place.R_a.T + place.o_a
             radii = np.full(len(points), self.radius)
             gaps, normals = self.ground.gaps(0.0, points, radii), self.ground.normals_below(0.0, points, radii)
-            found = self._known[key] = self._begun(place, gaps, normals)
-        return found
+            self.tell(place, gaps, normals)
+        return self._known[key]
 
     def tell(self, place: Place, gaps: Array, normals: Array) -> None:
         """What the ground is at the samples, their gaps (n,) and normals (n, 3), asked of many features at a time."""
-        key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
+        key = _key(place)
         if key not in self._known:
             if len(self._known) >= KEPT:
                 self._known.clear()

@@ -34,10 +34,7 @@ from .shapes import Region, length_of, turning
 
 Z = np.array([0.0, 0.0, 1.0])
 SMOOTHLY = -0.5 * ROUND_RIM, -ROUND_RIM  # m: beyond an end at which what takes over has the same normal
-BEGINS, ENDS = (
-    0.5,
-    0.25,
-)  # tilts, in units of `Circle.flat`, from which on a rim begins to touch, and below which it ends
+BEGINS, ENDS = 0.5, 0.25  # tilts in units of `Circle.flat`: a rim begins to touch above, and ends below
 LIES = 4.0  # in the same units: a disc that stands on a plane is tilted by less
 RISE = 1.0  # m/rad by which a rim is raised above a plane while the tilt at which it begins to touch is not reached
 TINY = 1e-300
@@ -651,15 +648,17 @@ class RimOnPlane(RimOnPart):
 
     def lifted(self, place: Place) -> bool:
         """While the disc lies flat, and the plane faces it."""
-        n, axis, across, _ = self._lowest(place)
-        tilt, outward = float(length_of(across)[0]), self.rim.end * float(axis @ n) < 0.0
-        return outward and tilt <= BEGINS * self.rim.feature.flat
+        return self._faces(place, BEGINS)
 
     def lies(self, place: Place) -> bool:
         """Whether the disc lies on the plane: that is tilted by no more than where the points of a disc end."""
+        return self._faces(place, LIES)
+
+    def _faces(self, place: Place, most: float) -> bool:
+        """Whether the plane faces the disc, at a tilt of at most that many `Circle.flat`."""
         n, axis, across, _ = self._lowest(place)
         outward = self.rim.end * float(axis @ n) < 0.0
-        return outward and float(length_of(across)[0]) <= LIES * self.rim.feature.flat
+        return outward and float(length_of(across)[0]) <= most * self.rim.feature.flat
 
     def met_gap(self, place: Place) -> float:
         """The signed distance, whatever the tilt."""

@@ -50,10 +50,10 @@ def with_edges_on_hills(mechanism: ContactMechanism, robot: RobotModel, terrain:
 
 def _without(inner: Inner, contacts: Sequence[int]) -> Inner:
     """The mechanism where some curved contacts never touch, as others are in their place."""
+    if isinstance(inner, BoundShapes):
+        return inner._without(contacts)
     found = copy.copy(inner)
-    if isinstance(found, BoundShapes):
-        found.idle = frozenset(contacts)
-    elif isinstance(found, BoundWorld):
+    if isinstance(found, BoundWorld):
         found.inner = _without(found.inner, contacts)
     return found
 

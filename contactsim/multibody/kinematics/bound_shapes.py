@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,8 @@ class BoundShapes(Around):
     For the BoundRobot a curved contact is a point at its centre, of which only the name and the directions of motion
     count.
 
+    `_acting` are the own numbers of those that can touch.
+
     Attributes:
         idle: contacts that never touch, as others are in their place.
     """
@@ -58,11 +60,14 @@ class BoundShapes(Around):
         self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
         self.idle = frozenset[int]()
+        self._acting = np.arange(len(self._where))
 
-    @property
-    def _acting(self) -> Array:
-        """Those that can touch, by their own numbers."""
-        return np.array([k for i, k in self._number.items() if i not in self.idle], dtype=int)
+    def _without(self, contacts: Sequence[int]) -> BoundShapes:
+        """The same where some curved contacts never touch."""
+        found = copy.copy(self)
+        found.idle = frozenset(contacts)
+        found._acting = np.array([k for i, k in self._number.items() if i not in found.idle], dtype=int)
+        return found
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], Array]:
         """Contacts that are not curved, the curved ones by their own numbers, and the mask (m,) of their rows."""
@@ -104,10 +109,10 @@ class BoundShapes(Around):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances of the contacts to the ground [m], then of the joints to their limits."""
         gaps = self.inner.gaps(t, q)
-        gaps[self._where] = OFF
-        own = self._acting
-        if len(own):
-            gaps[np.array(self._where)[own]] = self._curved.gaps(t, q, self._held)[own]
+        curved = np.full(len(self._where), OFF)
+        if len(self._acting):
+            curved[self._acting] = self._curved.gaps(t, q, self._held)[self._acting]
+        gaps[self._where] = curved
         return gaps
 
     def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
