@@ -158,6 +158,8 @@ RUNS = {
     "landing, Poisson's law": lambda: landing(0.3, law="poisson"),
     "landing, Poisson's law of several coefficients": lambda: landing(0.3, law="poisson", last=0.7),
     "landing, a law that gains no energy": lambda: landing(0.3, law="energetic", last=0.6),
+}
+LOOPED = {
     "loops, coupled joints": lambda: looped(gripper(), 0.12),
     "loops, a hinge": lambda: looped(held_bars("hinge"), 0.7),
     "loops, a weld of redundant rows, by Poisson's law": lambda: looped(held_bars("pose", 0.5, law="poisson"), 0.7),
@@ -165,9 +167,9 @@ RUNS = {
 ANSWERED = {"landing, a law that gains no energy": 0.7}  # whose hops of several coefficients may gain some; else 0.9
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RUNS | LOOPED)
 def test_events_are_those_of_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, both = RUNS[name](), Compared(monkeypatch)
+    run, both = (RUNS | LOOPED)[name](), Compared(monkeypatch)
     run()
     assert both.asked > 2
     assert both.answered >= ANSWERED.get(name, 0.9) * both.asked
