@@ -6,6 +6,7 @@ The change is for users who named no method; those who named an explicit one are
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ CHEAP = 8  # times as many steps at that edge are worth it where a compiled engi
 GROWING = 8  # steps of the stiff method before it is looked at whether it may be left
 METHODS = ("DOP853", "RK45", "RK23")  # explicit ones, of whose runs it is told if they were stiff
 LONG_ARC = 500  # steps of such an arc from which on a look is worth its while
+SQUARINGS = 3  # of a derivative, until its powers tell that none of its eigenvalues is large
+CLEARLY = 1e50  # a size of a power by which they may be
 LOOKS = 12  # states of it at which the derivative is taken
 
 
@@ -149,12 +152,14 @@ class StiffArcs:
         return False
 
     def _turn(self, jacobian: Array, least: float) -> bool:
-        if np.abs(jacobian).sum(axis=1).max() <= least:  # no eigenvalue is larger than a norm
+        if not np.isfinite(jacobian).all():
             return False
-        rate = float(-np.linalg.eigvals(jacobian).real.min()) if np.isfinite(jacobian).all() else 0.0
+        rate = max(
+            [-np.linalg.eigvals(part).real.min() for part in _parts(jacobian) if _may_exceed(part, least)], default=0.0
+        )
         if rate <= least:
             return False
-        self.name, self.rate, self._jacobian, self._tried = STIFF, rate, None, 0
+        self.name, self.rate, self._jacobian, self._tried = STIFF, float(rate), None, 0
         return True
 
     def turn_back(self, solver: OdeSolver, ahead: float) -> bool:
@@ -196,7 +201,33 @@ class StiffArcs:
 
 def _largest(jacobian: Array) -> float:
     """Largest eigenvalue of a derivative [1/s]; infinity where it is no number."""
-    return float(np.abs(np.linalg.eigvals(jacobian)).max()) if np.isfinite(jacobian).all() else np.inf
+    if not np.isfinite(jacobian).all():
+        return np.inf
+    return max(float(np.abs(np.linalg.eigvals(part)).max()) for part in _parts(jacobian))
+
+
+def _parts(matrix: Array) -> Iterator[Array]:
+    """Square parts of a matrix, whose eigenvalues are its own: bodies that do not touch do not act on each other."""
+    acts = matrix != 0.0
+    acts |= acts.T
+    left = np.ones(len(matrix), dtype=bool)
+    while left.any():
+        part = np.arange(len(left)) == left.argmax()
+        while np.any(grown := acts[part].any(axis=0) & ~part):
+            part |= grown
+        left &= ~part
+        yield matrix[np.ix_(part, part)]
+
+
+def _may_exceed(matrix: Array, least: float) -> bool:
+    """Whether an eigenvalue may be larger than that: none is larger than |A^k|^(1/k), of any power."""
+    power = matrix / least
+    for _ in range(SQUARINGS):
+        size = np.abs(power).sum(axis=1).max()
+        if size <= 1.0 or size > CLEARLY:
+            return bool(size > 1.0)
+        power = power @ power
+    return bool(np.abs(power).sum(axis=1).max() > 1.0)
 
 
 def stiff_note(rate: float, t: float) -> str:
