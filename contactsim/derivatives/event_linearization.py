@@ -386,8 +386,10 @@ class Node:
         rounding = float(self.watch.rounding[self.flow.guard_names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
-        before, behind = (self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP))
-        curvature = min(rate - before, behind - rate) / TIME_STEP
+        curvature = (rate - self._moved(-TIME_STEP).rate(name)) / TIME_STEP
+        if rate < 0.0 and (curvature <= 0.0 or rate**2 > GRAZE * 2.0 * curvature * rounding):
+            return
+        curvature = min(curvature, (self._moved(TIME_STEP).rate(name) - rate) / TIME_STEP)
         graze = rate**2 <= GRAZE * 2.0 * abs(curvature) * rounding
         if rate >= 0.0 or (curvature > 0.0 and graze):
             how = "tangentially" if graze or rate == 0.0 else "while it rises"
