@@ -142,7 +142,7 @@ def landing(
     return lambda: cs.simulate(system, cs.State(tilted, v), (0.0, 0.15))
 
 
-def looped(made: tuple[cs.ContactSystem, cs.State], duration: float) -> Callable[[], object]:
+def looped(made: tuple[cs.ContactSystem, cs.State], duration: float) -> Callable[[], cs.Trajectory]:
     return lambda: cs.simulate(*made, (0.0, duration))
 
 
