@@ -69,8 +69,8 @@ class RigidContacts:
 
             known = self._resolution.compiled
             compiled = passage_of(self._world, known)
-            none = compiled is None or known is None
-            self._passages[rank] = None if none else Passage(self._world, self, known, compiled)
+            found = None if compiled is None or known is None else Passage(self._world, self, known, compiled)
+            self._passages[rank] = found
         return self._passages[rank]
 
     def __getstate__(self) -> dict[str, Any]:
