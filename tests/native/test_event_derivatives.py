@@ -85,6 +85,18 @@ def test_derivatives_of_events_are_those_of_python(name: str, monkeypatch: pytes
     assert SEEN.get(name, set()) <= both.seen.keys()
 
 
+def test_a_box_that_comes_to_rest_on_its_corners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last events leave it on four corners, whose forces are not unique; its motion is."""
+    box = cs.Robot.box(2.0, (0.4, 0.2, 0.1), friction=0.4)
+    q = box.space.integrate(np.array([0.0, 0, 0.32, 0, 0, 0, 1]), np.array([0.0, 0, 0, 0.1, 0.25, 0.1]))
+    start = cs.State(q, np.array([0.9, -0.4, 0, -0.5, 0.4, 0.4]))
+    run, both = cs.simulate(cs.ContactSystem(box), start, (0.0, 0.8)), Compared(monkeypatch)
+    resting = [event for event in run.all_events if event.mode_post.redundant and not event.impulses]
+    for event in resting:
+        event.transition.derivative()
+    assert both.answered == both.asked == both.seen["rests redundantly"] > 0
+
+
 def test_orders_of_feet_that_land_together_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four feet of solo12 that fall flat, met one by one in any order."""
     robot = cs.load_robot("solo12")
