@@ -111,9 +111,7 @@ class CompiledResolution:
         """D_x R (dim, dim) of an event with its outcome held; None: Python has to tell."""
         impact, closed = happened.impact, happened.after.closed
         struck = () if impact is None else impact.contacts
-        if happened.after.redundant or not self.known.issuperset(struck + closed):
-            return None
-        if self.world.closed_loops is not None:  # which tie contacts that were not struck to those that were
+        if not self.known.issuperset(struck + closed):
             return None
         before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
         stages = None if impact is None else self._passed(impact)
@@ -122,7 +120,8 @@ class CompiledResolution:
         if impact is None and before == after and all(state.phase is not Phase.INCIPIENT for state in after):
             return np.eye(self.world.tangent_size)  # nothing comes to rest
         left = [happened.left.get(i, np.zeros(self.world.mechanism.dims[i])) for i in closed] if happened.left else []
-        event = PassedEvent(happened.t, happened.x, happened.x_post, struck, stages or (), closed, before, after, left)
+        parts = struck, stages or (), closed, before, after, left, happened.after.redundant
+        event = PassedEvent(happened.t, happened.x, happened.x_post, *parts)
         found = self.events.derivative(event)
         if found is None or len(found) == self.world.tangent_size:
             return found

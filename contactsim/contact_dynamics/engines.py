@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
 
-INTERFACE = 30  # of what follows; an engine says for which it was made
+INTERFACE = 31  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -251,6 +251,7 @@ class PassedEvent(NamedTuple):
         closed: contacts that are closed behind it, in rising order.
         before, after: states of these.
         left: impulses behind the impact that brought some of them to rest, along the rows of each; empty: none did.
+        redundant: whether the forces that hold these are not unique.
     """
 
     t: float
@@ -262,6 +263,7 @@ class PassedEvent(NamedTuple):
     before: tuple[ContactState, ...]
     after: tuple[ContactState, ...]
     left: Sequence[Array] = ()
+    redundant: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ def _is_plain(world: World) -> bool:
     trees = mechanism.trees
     whole = trees is None or not np.ptp(trees.velocities)
     watched = mechanism.autonomous and mechanism.bounded_steps and not len(mechanism.skippable)
-    return whole and watched and not (world.latches or world.curves or mechanism.has_regions or mechanism.has_loops)
+    return whole and watched and not (world.latches or world.curves or mechanism.has_regions)
 
 
 def _margins(world: World) -> tuple[PlainMargin | None, ...] | None:

@@ -68,13 +68,18 @@ class Resolution:
         """The events of the world by its engine; None: they are all Python's."""
         if self._world.compiled_engine is None:
             return None
-        loops = self._world.closed_loops
-        rank = None if loops is None else loops.rank
+        rank = self.rank
         if rank not in self._compiled:
             from .compiled_resolution import compiled_resolution
 
             self._compiled[rank] = compiled_resolution(self._world)
         return self._compiled[rank]
+
+    @property
+    def rank(self) -> int | None:
+        """The rank of the rows of the loops in the run of this thread, of which engines know; None: there is none."""
+        loops = self._world.closed_loops
+        return None if loops is None else loops.rank
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_compiled": {}}

@@ -43,6 +43,7 @@ class RigidContacts:
     def __init__(self, world: World) -> None:
         self._world, self._resolution = world, Resolution(world)
         self._latched: dict[int, RigidContacts] = {}
+        self._passages: dict[int | None, Passage | None] = {}  # by the rank of the loops
 
     @lazy
     def neighbourhood(self) -> Neighbourhood:
@@ -57,19 +58,23 @@ class RigidContacts:
 
         return OutcomeSensitivity(self._world, self.neighbourhood, self._resolution.derivative)
 
-    @lazy
+    @property
     def _passage(self) -> Passage | None:
         """The runs of the world by its engine; None: they are Python's."""
         if self._world.compiled_engine is None:
             return None
-        from .journeys import Passage, passage_of
+        rank = self._resolution.rank
+        if rank not in self._passages:
+            from .journeys import Passage, passage_of
 
-        known = self._resolution.compiled
-        compiled = passage_of(self._world, known)
-        return None if compiled is None or known is None else Passage(self._world, self, known, compiled)
+            known = self._resolution.compiled
+            compiled = passage_of(self._world, known)
+            found = None if compiled is None or known is None else Passage(self._world, self, known, compiled)
+            self._passages[rank] = found
+        return self._passages[rank]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_passage"}
+        return self.__dict__ | {"_passages": {}}
 
     def journey(self, system: Any, departure: Departure) -> Journey | None:
         """The run of a system from a departure on, see `hybrid.abilities.Engines`."""

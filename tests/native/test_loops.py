@@ -10,6 +10,7 @@ from linkages import above_ground, five_bar_leg, four_bar
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.contact_dynamics.outcome_sensitivity import OutcomeSensitivity
 from contactsim.contact_dynamics.resolution import Resolution
 from contactsim.contact_dynamics.rigid_arc import closed_forces
 from contactsim.hybrid.stepper import Stepper
@@ -22,6 +23,8 @@ RUN = 1e-9  # of two runs that differ in rounding
 TIME = 1e-10  # of their events [s]
 MOTION = 1e-11  # of accelerations and forces, relative to the largest
 MATRIX = 1e-7  # of derivatives of runs, relative to the largest
+STEP = 1e-4  # of differences of runs, of order four
+DIFFERENCE = 1e-7  # of such, relative to the largest: 1e-13 of a run over the step, and more behind several events
 
 
 def held_bars(kind: str, restitution: float = 0.0, **options: Any) -> tuple[cs.ContactSystem, cs.State]:
@@ -193,3 +196,50 @@ def test_derivatives_of_such_runs_are_those_of_python(make: Callable) -> None:
     runs = [cs.simulate(system, start, (0.0, 0.1), tolerances=TIGHT, engine=kind) for kind in ("native", "python")]
     found, expected = (cs.linearize(run).matrix() for run in runs)
     assert np.abs(found - expected).max() < MATRIX * np.abs(expected).max()
+
+
+DIFFERENTIATED: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float]] = {
+    "leg": (leg, 0.1),
+    "hinge": (lambda: held_bars("hinge"), 0.45),
+    "hinge, Newton": (lambda: held_bars("hinge", 0.5), 0.5),
+    "weld": (lambda: held_bars("pose"), 0.45),
+    "weld, Poisson": (lambda: held_bars("pose", 0.5, law="poisson"), 0.5),
+}
+
+
+@pytest.mark.parametrize(("make", "end"), DIFFERENTIATED.values(), ids=DIFFERENTIATED)
+def test_derivatives_of_falls_are_those_of_differences(
+    make: Callable, end: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Along a motion that keeps the loops closed, on both engines; the compiled one asks Python for no event."""
+    system, start = make()
+    runs, _ = on_both(system, start, end, monkeypatch, Resolution, "_outcome")
+    asked, derivative = list[float](), OutcomeSensitivity.derivative
+
+    def counted(own: OutcomeSensitivity, t: float, *given: Any) -> Array:
+        asked.append(t)
+        return derivative(own, t, *given)
+
+    monkeypatch.setattr(OutcomeSensitivity, "derivative", counted)
+    basis = system.admissible(start)
+    direction = basis @ np.random.default_rng(2).normal(size=basis.shape[1])
+    direction /= np.linalg.norm(direction)
+    for run, kind in zip(runs, ("native", "python"), strict=True):
+        asked.clear()
+        exact, found = cs.linearize(run)(direction), differenced(run, start, direction, kind)
+        assert bool(asked) == (kind == "python")
+        assert np.abs(found - exact).max() < DIFFERENCE * max(1.0, np.abs(exact).max())
+
+
+def differenced(run: cs.Trajectory, start: cs.State, direction: Array, kind: str) -> Array:
+    """How the end of a run moves as its start does, put back onto its loops."""
+    system = run.arcs[0].system
+    space, x, tight = system.space(), system.pack(start), cs.Tolerances(1e-12, 1e-13)
+
+    def moved(h: float) -> Array:
+        there = system.state(space.integrate(x, h * direction))
+        state = system.close(there.q, there.v)
+        found = cs.simulate(system, state, (0.0, run.arcs[-1].t1), tolerances=tight, engine=kind)
+        return space.difference(run.final_x, found.final_x)
+
+    return (8.0 * (moved(STEP) - moved(-STEP)) - (moved(2.0 * STEP) - moved(-2.0 * STEP))) / (12.0 * STEP)

@@ -156,7 +156,17 @@ class NativeEvents(CompiledEvents):
         states = ([numbers_of(state) for state in part] for part in (event.before, event.after))
         left = np.concatenate([np.zeros(0), *event.left]).tolist()
         known = _native.differentiate_event(
-            self.world, event.t, event.x, event.x_post, event.struck, stages, event.closed, *states, left, found
+            self.world,
+            event.t,
+            event.x,
+            event.x_post,
+            event.struck,
+            stages,
+            event.closed,
+            *states,
+            left,
+            event.redundant,
+            found,
         )
         return found if known else None
 

@@ -424,6 +424,21 @@ void rows_between_by_state(const Robot& robot, const Contact& contact, const Pai
     }
 }
 
+// Of each velocity that moves a joint's body: its number, its column, and how its place changes the velocity of that
+// body.
+template <typename Take>
+void by_columns(const Robot& robot, int body, const Sweep& sweep, const Take& take) {
+    const Spatial velocity = velocity_of(body, sweep);
+    for (int j = body; j >= 0; j = robot.joints[j].parent) {
+        const Joint& joint = robot.joints[j];
+        const Spatial inwards = velocity_of(joint.parent, sweep);
+        for (int k = joint.v; k < joint.v + joint.size; ++k) {
+            const Spatial& column = sweep.column[k];
+            take(k, column, cross_motion(column, velocity) + cross_motion(inwards, column));
+        }
+    }
+}
+
 // Derivatives of its velocities by q alone.
 void rates_between_by_place(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
                             Rows rates) {
@@ -431,17 +446,12 @@ void rates_between_by_place(const Robot& robot, const ContactMode& mode, const C
     const PairRows rows(mode.terrain.frame, contact, {velocity_of(own, sweep), {}}, {velocity_of(other, sweep), {}},
                         sweep);
     const auto add = [&](int body) {
-        for (int j = body; j >= 0; j = robot.joints[j].parent) {
-            const Joint& joint = robot.joints[j];
-            for (int k = joint.v; k < joint.v + joint.size; ++k) {
-                const Spatial& column = sweep.column[k];
-                const Spatial inwards = cross_motion(velocity_of(joint.parent, sweep), column);
-                const BodyChange moved{column, cross_motion(column, velocity_of(body, sweep)) + inwards, {}};
-                std::array<double, 3> rate, change;
-                rows.along(body == own ? moved : BodyChange{}, body == own ? BodyChange{} : moved, rate, change);
-                for (int r = 0; r < mode.terrain.frame.rows; ++r) rates[r][k] += rate[r];
-            }
-        }
+        by_columns(robot, body, sweep, [&](int k, const Spatial& column, const Spatial& dv) {
+            const BodyChange moved{column, dv, {}};
+            std::array<double, 3> rate, change;
+            rows.along(body == own ? moved : BodyChange{}, body == own ? BodyChange{} : moved, rate, change);
+            for (int r = 0; r < mode.terrain.frame.rows; ++r) rates[r][k] += rate[r];
+        });
     };
     add(own), add(other);
 }
@@ -499,6 +509,44 @@ void reduce_by_state(const Robot& robot, int row, double* rates, double* change,
         for (int k = 0; k < nv; ++k) across += s.scratch.open[row * nv + k] * s.scratch.hold.lift[i * nv + k];
         add_scaled(rates, -across, s.loop_rates.rows()[i], 2 * nv);
         add_scaled(change, -across, s.loop_change.rows()[i], 2 * nv);
+    }
+}
+
+// Takes from derivatives (rows, nv) of contact velocities by q those of the motion that keeps the loops closed as the
+// place changes, J H (C v)_q; `laid`: the loops there, and the rows as if they were open.
+void reduce_rates(const Robot& robot, int rows, const Scratch& laid, const Sweep& sweep, Rows rates) {
+    const int nv = robot.nv, m = robot.loops.size();
+    Matrix by_place;
+    by_place.clear(m, nv);
+    for (std::size_t i = 0; i < robot.loops.pins.size(); ++i) {
+        const Rows own = by_place.rows().from(3 * static_cast<int>(i));
+        for (const PinEnd& end : ends_of(robot.loops.pins[i])) {
+            const Touch at = touch(end.contact, sweep, UPRIGHT);
+            const Vec3& w = sweep.velocity[end.contact.joint].angular;
+            by_columns(robot, end.contact.joint, sweep, [&](int k, const Spatial& column, const Spatial& dv) {
+                const Vec3 rate = rate_by_place(at, column, dv, w) * end.sign;
+                own[0][k] += rate.x, own[1][k] += rate.y, own[2][k] += rate.z;
+            });
+        }
+    }
+    for (int r = 0; r < rows; ++r) {
+        for (int i = 0; i < m; ++i) {
+            double across = 0.0;
+            for (int k = 0; k < nv; ++k) across += laid.open[r * nv + k] * laid.hold.lift[i * nv + k];
+            add_scaled(rates[r], -across, by_place.rows()[i], nv);
+        }
+    }
+}
+
+// The impulses of the loops under those of contacts, -H^T J^T impulses, with the loops as they are laid out there.
+void pull_back(const Robot& robot, const ContactMode& mode, const Scratch& laid, DerivativeScratch& s) {
+    const int nv = robot.nv, m = robot.loops.size();
+    std::vector<double> pushed(nv, 0.0);
+    for (int r = 0; r < mode.rows; ++r) add_scaled(pushed.data(), s.forces.forces[r], &laid.open[r * nv], nv);
+    s.scratch.hold = laid.hold;
+    s.pull.assign(m, 0.0);
+    for (int i = 0; i < m; ++i) {
+        for (int k = 0; k < nv; ++k) s.pull[i] -= laid.hold.lift[i * nv + k] * pushed[k];
     }
 }
 
@@ -621,8 +669,8 @@ void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
     solve_outwards(sweep.mass.data(), robot.branches, b, padded(columns));
 }
 
-bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
-                    Sweep& sweep) {
+bool rates_by_place(const Robot& robot, const ContactMode& mode, const Scratch& laid, const double* q, const double* v,
+                    Rows rates, Sweep& sweep) {
     sweep.prepare(robot);
     sweep.motions(robot, q, v);
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
@@ -635,39 +683,34 @@ bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q
         Footing under;
         if (!stand(mode.terrain, contact, sweep, under)) return false;
         const Touch at = touch(contact, sweep, under);
-        const Spatial& velocity = sweep.velocity[contact.joint];
+        const Vec3& w = sweep.velocity[contact.joint].angular;
         const Rows own = rates.from(mode.first[i]);
         const int count = rows_of(mode, mode.closed[i]);
-        const Vec3 speed = velocity.linear + cross(velocity.angular, at.centre) - sweep.ground.velocity;
+        const Vec3 speed = sweep.velocity[contact.joint].linear + cross(w, at.centre) - sweep.ground.velocity;
         std::optional<HillRows> hill;
         if (const Hills* hills = mode.terrain.hills.get()) {
-            hill.emplace(*hills, under, contact.radius, count - 1, CentreMotion{{}, speed, velocity.angular, {}, {}});
+            hill.emplace(*hills, under, contact.radius, count - 1, CentreMotion{{}, speed, w, {}, {}});
             if (!hill->known()) return false;
         }
-        for (int j = contact.joint; j >= 0; j = robot.joints[j].parent) {
-            const Joint& joint = robot.joints[j];
-            const Spatial inwards = joint.parent < 0 ? Spatial{} : sweep.velocity[joint.parent];
-            for (int k = joint.v; k < joint.v + joint.size; ++k) {
-                const Spatial& column = sweep.column[k];
-                const Spatial dv = cross_motion(column, velocity) + cross_motion(inwards, column);
-                if (hill) {
-                    const Vec3 moved = column.linear + cross(column.angular, at.centre);
-                    const Vec3 faster = dv.linear + cross(dv.angular, at.centre) + cross(velocity.angular, moved);
-                    std::array<double, 3> by_place, change;
-                    hill->along({moved, faster, dv.angular, {}, {}}, by_place, change);
-                    for (int r = 0; r < count; ++r) own[r][k] = by_place[r];
-                    continue;
-                }
-                const Vec3 rate = rate_by_place(at, column, dv, velocity.angular);
-                for (int r = 0; r < count; ++r) own[r][k] = dot(under.axis[r], rate);
+        by_columns(robot, contact.joint, sweep, [&](int k, const Spatial& column, const Spatial& dv) {
+            if (hill) {
+                const Vec3 moved = column.linear + cross(column.angular, at.centre);
+                const Vec3 faster = dv.linear + cross(dv.angular, at.centre) + cross(w, moved);
+                std::array<double, 3> by_place, change;
+                hill->along({moved, faster, dv.angular, {}, {}}, by_place, change);
+                for (int r = 0; r < count; ++r) own[r][k] = by_place[r];
+                return;
             }
-        }
+            const Vec3 rate = rate_by_place(at, column, dv, w);
+            for (int r = 0; r < count; ++r) own[r][k] = dot(under.axis[r], rate);
+        });
     }
+    if (robot.loops.size()) reduce_rates(robot, mode.rows, laid, sweep, rates);
     return true;
 }
 
-bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
-                       const double* impulses, Rows d, DerivativeScratch& s) {
+bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const Scratch& laid, const double* q,
+                       const double* w, const double* impulses, Rows d, DerivativeScratch& s) {
     Sweep& sweep = s.scratch.sweep;
     const std::vector<double> still(weightless.nv, 0.0);
     sweep.prepare(weightless);
@@ -678,6 +721,7 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const d
         const Contact& contact = mode.closed[i].contact;
         if (!contact.is_limit() && !stand(mode.terrain, contact, sweep, s.scratch.footing[i])) return false;
     }
+    if (weightless.loops.size()) pull_back(weightless, mode, laid, s);
     gather(weightless, mode, s);
     shifts(weightless, s);
     subtract_needed(weightless, s, d);
@@ -692,6 +736,9 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const d
         }
         stay_with_ground(weightless, mode, contact, touch(contact, sweep, under), along, sweep, d);
     }
+    if (!weightless.loops.size()) return true;
+    differentiate_loops(weightless, 2 * weightless.nv, s);
+    reduce_forces(weightless, d, 2 * weightless.nv, s);
     return true;
 }
 

@@ -51,14 +51,16 @@ struct ContactDerivatives {
 // Columns of M^-1 B in place, of a factorised mass matrix; columns are a multiple of LANES.
 void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns);
 
-// Derivatives (rows, nv) of the velocities of the closed contacts by q, with v held; false where a contact has none.
-bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
-                    Sweep& sweep);
+// Derivatives (rows, nv) of the velocities of the closed contacts by q, with v held but for what keeps loops closed;
+// `laid`: what `lay_rows` told there. False where a contact has none.
+bool rates_by_place(const Robot& robot, const ContactMode& mode, const Scratch& laid, const double* q, const double* v,
+                    Rows rates, Sweep& sweep);
 
-// Takes from the first columns of `d` (nv, 2 nv) the derivative of M w - J^T impulses by q; of a robot without gravity,
-// springs and damping. False where a contact has no rows.
-bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
-                       const double* impulses, Rows d, DerivativeScratch& scratch);
+// Takes from the first columns of `d` (nv, 2 nv) the derivative of M w - J^T impulses by q, where that is zero; of a
+// robot without gravity, springs and damping. With loops all of `d` is what they leave of it, of M w - P^T J^T impulses
+// where w keeps them closed; `laid`: what `lay_rows` told there. False where a contact has no rows.
+bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const Scratch& laid, const double* q,
+                       const double* w, const double* impulses, Rows d, DerivativeScratch& scratch);
 
 // At a state with the applied forces (nv,) and their derivatives `d` (nv, columns): those of the acceleration, in
 // their place; the first columns are dq and dv, the last ones, where asked for, by velocities across slips that turn.

@@ -93,13 +93,14 @@ void demand_known(const TouchingWorld& world, const std::vector<int>& contacts) 
 Happened happened_of(const TouchingWorld& world, double t, const Row& x, const Row& x_post,
                      const std::vector<int>& struck, const std::vector<GivenStage>& stages,
                      const std::vector<int>& closed, const std::vector<std::vector<double>>& before,
-                     const std::vector<std::vector<double>>& after, const std::vector<double>& left) {
+                     const std::vector<std::vector<double>>& after, const std::vector<double>& left,
+                     bool redundant) {
     const std::size_t size = world.robot.nq + world.robot.nv + world.drive.memory;
     demand(x.shape(0) == size && x_post.shape(0) == size, "states");
     demand(before.size() == closed.size() && after.size() == closed.size(), "states of each closed contact");
     demand(struck.empty() == stages.empty(), "stages of an impact");
     demand_known(world, struck), demand_known(world, closed);
-    Happened happened{t, x.data(), x_post.data(), struck, {}, closed, {}, {}, left};
+    Happened happened{t, x.data(), x_post.data(), struck, {}, closed, {}, {}, left, redundant};
     const auto rows_of = [&world](const std::vector<int>& contacts) {
         std::size_t rows = 0;
         for (const int i : contacts) rows += world.contacts[i].is_limit() ? 1 : world.terrain.basis.size();
@@ -229,10 +230,11 @@ void bind_resolution(nb::module_& m) {
         [](const TouchingWorld& world, double t, Row x, Row x_post, const std::vector<int>& struck,
            const std::vector<GivenStage>& stages, const std::vector<int>& closed,
            const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after,
-           const std::vector<double>& left, Out jacobian) {
+           const std::vector<double>& left, bool redundant, Out jacobian) {
             const std::size_t dim = 2 * world.robot.nv;
             demand(jacobian.size() == dim * dim, "an array (2 nv, 2 nv)");
-            const Happened happened = happened_of(world, t, x, x_post, struck, stages, closed, before, after, left);
+            const Happened happened =
+                happened_of(world, t, x, x_post, struck, stages, closed, before, after, left, redundant);
             nb::gil_scoped_release released;
             return differentiate(world, happened, jacobian.data());
         },

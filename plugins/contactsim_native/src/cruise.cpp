@@ -91,17 +91,25 @@ bool Voyage::still_holds() {
            !expansion_.is_off(references(), step_.t0, v, room_.acceleration.data(), room_.told.rates);
 }
 
+bool Voyage::rates_at_start(std::vector<double>& rates) {
+    const double *q = step_.start.data(), *v = q + robot_.nq;
+    Scratch& scratch = room_.scratch;
+    scratch.sweep.ground = arc_.mode.terrain.at(step_.t0);
+    if (robot_.loops.size()) {  // whose rounding is that of the motion, which is known here or not
+        if (!lay_rows(robot_, arc_.mode, q, v, scratch)) return false;
+        rates = scratch.rates;
+        return true;
+    }
+    scratch.sweep.prepare(robot_);
+    scratch.sweep.motions(robot_, q, v);
+    rates.resize(arc_.mode.rows);
+    return contact_velocities(arc_.mode, scratch.sweep, v, rates.data());
+}
+
 bool Voyage::turn_references(double& approach) {
     const double* x = step_.start.data();
     std::vector<double>& rates = room_.told.rates;
-    if (!room_.knows(step_.t0, x)) {
-        Sweep& sweep = room_.scratch.sweep;
-        sweep.prepare(robot_);
-        sweep.ground = arc_.mode.terrain.at(step_.t0);
-        sweep.motions(robot_, x, x + robot_.nq);
-        rates.resize(arc_.mode.rows);
-        if (!contact_velocities(arc_.mode, sweep, x + robot_.nq, rates.data())) return false;
-    }
+    if (!room_.knows(step_.t0, x) && !rates_at_start(rates)) return false;
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (!slips_freely(arc_.mode.closed[i])) continue;
         const double along = rates[arc_.mode.first[i] + 1], aside = rates[arc_.mode.first[i] + 2];

@@ -93,11 +93,11 @@ class EventDerivative {
         const Matrix given = given_by_state(stage);
         Matrix force;
         force.clear(nv_, wide_);
-        add_forces(force.rows(), given.rows(), rows);
-        if (!subtract_momentum(weightless_, struck_.mode, happened_.x, change.data(), stage.impulses.data(),
-                               force.rows(), room_)) {
+        if (!subtract_momentum(weightless_, struck_.mode, struck_.scratch, happened_.x, change.data(),
+                               stage.impulses.data(), force.rows(), room_)) {
             return false;
         }
+        add_forces(force.rows(), given.rows(), rows);
         const Equations equations = equations_of(stage);
         Matrix unknown;
         if (!solve(equations, force.rows(), motion.rows(), unknown)) return false;
@@ -119,7 +119,10 @@ class EventDerivative {
         found.clear(rows, wide_);
         Matrix by_place;
         by_place.clear(rows, nv_);
-        if (!rates_by_place(robot_, touching.mode, q, v.data(), by_place.rows(), room_.scratch.sweep)) return false;
+        if (!rates_by_place(robot_, touching.mode, touching.scratch, q, v.data(), by_place.rows(),
+                            room_.scratch.sweep)) {
+            return false;
+        }
         add_product(found.rows(), 1.0, by_place.rows(), q_x_.rows(), rows, nv_, wide_);
         add_product(found.rows(), 1.0, {touching.scratch.row.data(), nv_}, v_x_.rows(), rows, nv_, wide_);
         return true;
@@ -341,7 +344,7 @@ class EventDerivative {
             if (!stopping[j] && turned) add_scaled(rates.rows()[j], -1.0, before_left.rows()[rows[j]], wide_);
         }
         directions = held;
-        for (int i = 0, place = 0; i < count; ++i) {
+        for (int i = 0, place = 0; i < count && !happened_.redundant; ++i) {
             while (rows[place] != behind_.mode.first[i]) ++place;
             if (!rub(i, directions.rows()[place])) return false;
         }
@@ -363,9 +366,9 @@ class EventDerivative {
         for (int k = 0; k < nv_; ++k) before[k] -= change[k];
         if (!rates_by_state(behind_, happened_.x_post, before, rates)) return false;
         Matrix by_place, turned;
-        by_place.clear(nv_, nv_), turned.clear(nv_, wide_);
-        if (!subtract_momentum(weightless_, behind_.mode, happened_.x_post, change.data(), happened_.left.data(),
-                               by_place.rows(), room_)) {
+        by_place.clear(nv_, 2 * nv_), turned.clear(nv_, wide_);
+        if (!subtract_momentum(weightless_, behind_.mode, behind_.scratch, happened_.x_post, change.data(),
+                               happened_.left.data(), by_place.rows(), room_)) {
             return false;
         }
         add_product(turned.rows(), 1.0, by_place.rows(), q_x_.rows(), nv_, nv_, wide_);
@@ -407,7 +410,7 @@ class EventDerivative {
         return true;
     }
 
-    // x -= M^-1 D^T (C M^-1 D^T)^-1 missed; false where the rows C depend on each other.
+    // x -= M^-1 D^T (C M^-1 D^T)^+ missed; false where it is not clear whether the rows C depend on each other.
     bool take(const Matrix& held, const Matrix& directions, Matrix& missed, int size, Matrix& x) const {
         const Matrix solved = mobility(directions, size, behind_.scratch.sweep);
         Matrix matrix;
@@ -415,9 +418,25 @@ class EventDerivative {
         add_product(matrix.rows(), 1.0, held.rows(), solved.rows(), size, nv_, matrix.stride);
         std::vector<double> whole(size * size);
         for (int j = 0; j < size; ++j) std::copy_n(matrix.rows()[j], size, &whole[j * size]);
-        if (!Factors().factorise(whole, size, world_.rules.pivots.regular)) return false;
-        if (!solve_dense(matrix.rows(), missed.rows(), size, wide_)) return false;
+        if (Factors().factorise(whole, size, world_.rules.pivots.regular)) {
+            if (!solve_dense(matrix.rows(), missed.rows(), size, wide_)) return false;
+        } else if (!solve_singular(whole, missed, size)) {
+            return false;
+        }
         add_product(x.rows(), -1.0, solved.rows(), missed.rows(), nv_, size, wide_);
+        return true;
+    }
+
+    // B = A^+ B of a singular matrix (size, size); false where its rank is not clear.
+    bool solve_singular(const std::vector<double>& matrix, Matrix& b, int size) const {
+        Smallest smallest;
+        if (!smallest.factorise(matrix, size, world_.rules.rank, world_.rules.clear_rank)) return false;
+        std::vector<double> column(size);
+        for (int k = 0; k < wide_; ++k) {
+            for (int j = 0; j < size; ++j) column[j] = b.rows()[j][k];
+            smallest.solve(column.data());
+            for (int j = 0; j < size; ++j) b.rows()[j][k] = column[j];
+        }
         return true;
     }
 };

@@ -25,9 +25,11 @@ struct Happened {
     std::vector<int> closed;                  // contacts that are closed behind it, in rising order
     std::vector<ContactState> before, after;  // states of these
     std::vector<double> left;  // impulses along all their rows that brought to rest what is at rest; none: empty
+    bool redundant = false;    // whether the forces that hold them are not unique
 };
 
-// D R (2 nv, 2 nv) by tangent vectors (dq, dv) of a robot and velocities; false where rows depend on each other.
+// D R (2 nv, 2 nv) by tangent vectors (dq, dv) of a robot and velocities; false where that is not
+// told.
 bool differentiate(const TouchingWorld& world, const Happened& happened, double* jacobian);
 
 }  // namespace native

@@ -41,8 +41,18 @@ void add_rows(const Pin::End& end, double sign, const Robot& robot, const Sweep&
     }
 }
 
-double product(const double* a, const double* b, int n) {
-    return std::inner_product(a, a + n, b, 0.0);
+void find_places(const double* row, int n, std::vector<int>& found) {
+    found.clear();
+    for (int k = 0; k < n; ++k) {
+        if (row[k] != 0.0) found.push_back(k);
+    }
+}
+
+// Of numbers at some places alone.
+double product(const std::vector<int>& places, const double* a, const double* b) {
+    double sum = 0.0;
+    for (const int k : places) sum += a[k] * b[k];
+    return sum;
 }
 
 }  // namespace
@@ -82,7 +92,7 @@ bool Hold::at(const Robot& robot, const Sweep& sweep, const double* v) {
     matrix.resize(m * m);
     for (int i = 0; i < m; ++i) {
         for (int j = 0; j <= i; ++j) {
-            matrix[i * m + j] = matrix[j * m + i] = product(&rows[i * nv], &solved[j * nv], nv);
+            matrix[i * m + j] = matrix[j * m + i] = along(i, &solved[j * nv], nv);
         }
     }
     if (!std::isfinite(std::accumulate(matrix.begin(), matrix.end(), 0.0))) return false;
@@ -115,6 +125,12 @@ void Hold::lay(const Robot& robot, const Sweep& sweep) {
         for (const Coupling::Part& part : one.parts) rows[first * nv + part.v] += part.factor;
         ++first;
     }
+    places.resize(m);
+    for (int i = 0; i < m; ++i) find_places(&rows[i * nv], nv, places[i]);
+}
+
+double Hold::along(int row, const double* motion, int nv) const {
+    return product(places[row], &rows[row * nv], motion);
 }
 
 bool Hold::lift_regular(int nv, int m) {
@@ -169,16 +185,19 @@ void Hold::undo(const Robot& robot, const double* off, double* motion) const {
 void Hold::keep(const Robot& robot, double* acceleration) const {
     const int nv = robot.nv, m = robot.loops.size();
     std::vector<double> off(m);
-    for (int i = 0; i < m; ++i) off[i] = product(&rows[i * nv], acceleration, nv) + drift[i];
+    for (int i = 0; i < m; ++i) off[i] = along(i, acceleration, nv) + drift[i];
     undo(robot, off.data(), acceleration);
 }
 
 void Hold::reduce(const Robot& robot, double* row, double& rate, double& bias) const {
     const int nv = robot.nv, m = robot.loops.size();
-    std::vector<double> across(m);
-    for (int i = 0; i < m; ++i) across[i] = product(row, &lift[i * nv], nv);
+    thread_local std::vector<double> across;
+    thread_local std::vector<int> own;
+    across.resize(m);
+    find_places(row, nv, own);
+    for (int i = 0; i < m; ++i) across[i] = product(own, row, &lift[i * nv]);
     for (int i = 0; i < m; ++i) {
-        for (int k = 0; k < nv; ++k) row[k] -= across[i] * rows[i * nv + k];
+        for (const int k : places[i]) row[k] -= across[i] * rows[i * nv + k];
         rate -= across[i] * speed[i], bias -= across[i] * drift[i];
     }
 }

@@ -11,11 +11,12 @@ namespace native {
 // The loops at one state: C v is the rate at which they open, C a + drift the second one. See contactsim's
 // multibody/kinematics/closed_loops.py: H = M^-1 C^T Q, Q = (C M^-1 C^T)^+.
 struct Hold {
-    std::vector<double> rows, lift;       // C and H^T (m, nv)
-    std::vector<double> speed, drift;     // C v and C' v (m,)
-    std::vector<double> solved, matrix;   // M^-1 C^T as rows, and C M^-1 C^T
-    std::vector<double> values, vectors;  // of that, where its rows depend on each other
-    int none = 0;                         // of these values do not count; -1: all rows do, and none were asked for
+    std::vector<double> rows, lift;        // C and H^T (m, nv)
+    std::vector<std::vector<int>> places;  // of the numbers of each row of C that are not zero
+    std::vector<double> speed, drift;      // C v and C' v (m,)
+    std::vector<double> solved, matrix;    // M^-1 C^T as rows, and C M^-1 C^T
+    std::vector<double> values, vectors;   // of that, where its rows depend on each other
+    int none = 0;                          // of these values do not count; -1: all rows do, and none were asked for
     Matrix system, answers;
 
     // At a state that has been swept, M factorised; false where the loops are not finite there.
@@ -30,6 +31,7 @@ struct Hold {
     void invert(Rows b, int columns);
 
   private:
+    double along(int row, const double* motion, int nv) const;  // C_i v
     void lay(const Robot& robot, const Sweep& sweep);
     void begin_lift(int nv, int m);    // M^-1 C^T into `answers`, of which H^T is made there
     bool lift_regular(int nv, int m);  // where all rows count; false where they depend on each other

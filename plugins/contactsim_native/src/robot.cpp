@@ -210,6 +210,7 @@ void Sweep::factorise(const Robot& robot) {
 void Sweep::solve(const Robot& robot, double* b) const {
     const Branches& branches = robot.branches;
     for (int k = robot.nv - 1; k >= 0; --k) {
+        if (b[k] == 0.0) continue;  // as of most of a loop's rows
         const double* row = &mass[branches.first[k]];
         const int* at = branches.of(k);
         for (int i = branches.inwards(k) - 1; i >= 0; --i) b[at[i]] -= row[i] * b[k];

@@ -148,6 +148,9 @@ class Voyage {
     // Slip directions where the step starts, and the longest step towards a stop: none is followed past it.
     bool turn_references(double& approach);
 
+    // Velocities of the closed contacts there, where the room does not know them; false where there is no ground.
+    bool rates_at_start(std::vector<double>& rates);
+
     // Time in which no joint turns by more than about a radian.
     double without_turning() const;
 
