@@ -80,6 +80,7 @@ class Search:
         gaps, starts: gaps [m] of samples and their ways s (d,), from the lowest on; none of what is well above it.
         normals: of the ground (n, 3) below these.
         found: what was found from some of them.
+        outside: those from which nothing was found within the borders.
     """
 
     low: float
@@ -87,6 +88,7 @@ class Search:
     starts: list[Array]
     normals: Array
     found: dict[int, Nearest | None] = field(default_factory=dict)
+    outside: set[int] = field(default_factory=set)
 
 
 class Settled(NamedTuple):
@@ -244,13 +246,24 @@ class FlatOnHills(PassingPair):
             search.found[k] = self._from(place, search.starts[k])
         return search.found[k]
 
+    def _reached_within(self, place: Place, search: Search, k: int) -> Nearest | None:
+        """The same where it lies within the borders: a way that leads out of them is not followed."""
+        if k in search.found or k in search.outside:
+            return search.found.get(k)
+        found = self._from(place, search.starts[k], within=True)
+        if found is None:
+            search.outside.add(k)
+        else:
+            search.found[k] = found
+        return found
+
     def _own(self, place: Place) -> Nearest | None:
         """The nearest one of the points within its borders; None: there is none."""
         search, least = self._looked(place), None
         for k, gap in enumerate(search.gaps):
             if least is not None and gap - self.sag > least.distance - self.radius:
                 break
-            found = self._reached(place, search, k) if self._leads(place, search, k) else None
+            found = self._reached_within(place, search, k) if self._leads(place, search, k) else None
             if found is not None and self._inside(found) > 0.5 * RIM:
                 least = found if least is None or found.distance < least.distance else least
         return least
@@ -276,11 +289,14 @@ class FlatOnHills(PassingPair):
             )
         return least
 
-    def _from(self, place: Place, way: Array) -> Nearest | None:
+    def _from(self, place: Place, way: Array, within: bool = False) -> Nearest | None:
         """Newton's method from one of the samples, downhill where the distance is not convex.
 
-        No step is longer than `spacing`, and than half of that each time that the way turns back.
+        No step is longer than `spacing`, and than half of that each time that the way turns back. `within` says that
+        points out of the borders do not count: a way that goes on outwards, behind a step beyond them, is given up. A
+        least distance within them has a sample so close that the way from there does not leave.
         """
+        farthest, inside = self.spacing if within else BEYOND * self.ball[1], 0.0
         radii, last, limit = np.array([self.radius]), np.inf, self.spacing
         before, least = np.zeros(len(way)), RULED * self.ground.curvature
         for _ in range(ROUNDS):
@@ -305,7 +321,8 @@ class FlatOnHills(PassingPair):
             step = axes @ (steps * min(1.0, limit / size))
             limit *= 0.5 if step @ before < 0.0 else 1.0
             way, last, before = way + step, size, step
-            if self._inside(here._replace(way=way)) < -BEYOND * self.ball[1]:
+            before_it, inside = inside, self._inside(here._replace(way=way))
+            if inside < -farthest and inside < before_it:
                 return None
         return None
 
