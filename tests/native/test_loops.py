@@ -18,7 +18,7 @@ from contactsim.hybrid.stepper import Stepper
 pytest.importorskip("contactsim_native._native")  # its sources alone are no package
 
 Array = np.ndarray
-TIGHT = cs.Tolerances(1e-10, 1e-12)
+TIGHT = cs.Tolerances(1e-11, 1e-13)
 RUN = 1e-9  # of two runs that differ in rounding
 TIME = 1e-10  # of their events [s]
 MOTION = 1e-11  # of accelerations and forces, relative to the largest
