@@ -229,12 +229,6 @@ bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t numbe
 
 namespace {
 
-double product(const double* a, const double* b, int n) {
-    double sum = 0.0;
-    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
-    return sum;
-}
-
 // Rows and velocities of all closed contacts at a state that has been swept, along motions that keep loops closed;
 // false where a contact has none.
 bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scratch& s) {

@@ -74,6 +74,20 @@ struct Matrix {
     ConstRows rows() const { return {data.data(), stride}; }
 };
 
+// a . b, summed one number after the other.
+inline double product(const double* a, const double* b, int count) {
+    double sum = 0.0;
+    for (int k = 0; k < count; ++k) sum += a[k] * b[k];
+    return sum;
+}
+
+// The same where one of them has numbers at some places alone.
+inline double product(const double* a, const double* b, const std::vector<int>& places) {
+    double sum = 0.0;
+    for (const int k : places) sum += a[k] * b[k];
+    return sum;
+}
+
 // to += factor from, for so many numbers.
 void add_scaled(double* to, double factor, const double* from, int count);
 

@@ -10,19 +10,6 @@ namespace native {
 
 namespace {
 
-double product(const double* a, const double* b, int n) {
-    double sum = 0.0;
-    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
-    return sum;
-}
-
-// The same where `a` has numbers at some places alone.
-double product(const double* a, const double* b, const std::vector<int>& places) {
-    double sum = 0.0;
-    for (const int k : places) sum += a[k] * b[k];
-    return sum;
-}
-
 double apart(const double* a, const double* b, int n) {
     double most = 0.0;
     for (int k = 0; k < n; ++k) {

@@ -48,13 +48,6 @@ void find_places(const double* row, int n, std::vector<int>& found) {
     }
 }
 
-// Of numbers at some places alone.
-double product(const std::vector<int>& places, const double* a, const double* b) {
-    double sum = 0.0;
-    for (const int k : places) sum += a[k] * b[k];
-    return sum;
-}
-
 }  // namespace
 
 void openings(const Robot& robot, const Sweep& sweep, const double* q, std::vector<double>& found) {
@@ -130,7 +123,7 @@ void Hold::lay(const Robot& robot, const Sweep& sweep) {
 }
 
 double Hold::along(int row, const double* motion, int nv) const {
-    return product(places[row], &rows[row * nv], motion);
+    return product(&rows[row * nv], motion, places[row]);
 }
 
 bool Hold::lift_regular(int nv, int m) {
@@ -195,7 +188,7 @@ void Hold::reduce(const Robot& robot, double* row, double& rate, double& bias) c
     thread_local std::vector<int> own;
     across.resize(m);
     find_places(row, nv, own);
-    for (int i = 0; i < m; ++i) across[i] = product(own, row, &lift[i * nv]);
+    for (int i = 0; i < m; ++i) across[i] = product(row, &lift[i * nv], own);
     for (int i = 0; i < m; ++i) {
         for (const int k : places[i]) row[k] -= across[i] * rows[i * nv + k];
         rate -= across[i] * speed[i], bias -= across[i] * drift[i];
