@@ -40,7 +40,7 @@ def laid(seed: int, radius: float) -> cs.State:
     return cs.State(q, [*0.5 * rng.normal(size=3), *2.0 * rng.normal(size=3)])
 
 
-MEETING = pytest.mark.xfail(reason="two points of a rim run into each other while both touch: the run ends there")
+MEETING = pytest.mark.xfail(reason="two points of a rim come into one of its sectors while both touch: the run ends")
 
 
 @pytest.mark.slow

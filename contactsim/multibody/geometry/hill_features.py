@@ -271,15 +271,21 @@ class FlatOnHills(PassingPair):
     def _nearest(self, place: Place) -> Nearest:
         """The point of a closed contact, which touches, within its borders or beyond.
 
+        Of several that touch it is that in its borders, or closest to them: others are those of its neighbours.
+
         Raises:
             SingularError: it is not found.
         """
-        search, least, off = self._looked(place), None, np.inf
+        search, least, rank = self._looked(place), None, (True, np.inf)
         for k in sorted(range(len(search.gaps)), key=lambda k: abs(search.gaps[k])):
             found = self._reached(place, search, k)
-            if found is not None and abs(found.distance - self.radius) < off:
-                least, off = found, abs(found.distance - self.radius)
-            if off <= HELD:
+            if found is None:
+                continue
+            off, outside = abs(found.distance - self.radius), max(-self._inside(found), 0.0)
+            own = off > HELD, outside if off <= HELD else off
+            if own < rank:
+                least, rank = found, own
+            if off <= HELD and outside <= RIM:
                 break
         if least is None:
             where = ", ".join(f"{c:.4g}" for c in place.R_a @ self.centre + place.o_a)
