@@ -14,6 +14,7 @@ import contactsim as cs
 from contactsim.derivatives.variational import ArcVariation
 from contactsim.hybrid.integrators.dop853 import Dop853
 from contactsim.hybrid.integrators.radau9 import Collocation, Radau9
+from contactsim.hybrid.stiff_arcs import _may_exceed, _parts
 
 Array = np.ndarray
 FAST, SLOW = 3e4, 0.5  # decay rates [1/s]
@@ -211,3 +212,32 @@ def test_a_derivative_that_is_not_told_ends_no_run(name: str) -> None:
     assert found.final == pytest.approx(FAST * ratio * np.cos(0.01) + ratio * np.sin(0.01), abs=1e-8)
     with pytest.raises(cs.NonDifferentiableError, match=r"not known at t = .* slip directions are not told; start"):
         cs.linearize(found).matrix()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_that_do_not_act_on_each_other_have_the_eigenvalues(seed: int) -> None:
+    """Also where one acts on the other, but not the other way round: these stay together."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, 4)
+    whole = np.zeros((sizes.sum(), sizes.sum()))
+    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
+        whole[end - size : end, end - size : end] = rng.normal(size=(size, size))
+    whole[0, -1] = 1.0
+    order = rng.permutation(len(whole))
+    whole = whole[np.ix_(order, order)]
+    parts = list(_parts(whole))
+    assert sorted(map(len, parts)) == sorted([sizes[0] + sizes[-1], *sizes[1:-1]])
+    found = np.concatenate([np.linalg.eigvals(part) for part in parts])
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(np.linalg.eigvals(whole)), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+@pytest.mark.parametrize("seed", range(5))
+def test_powers_rule_out_no_eigenvalue(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = scale * np.triu(rng.normal(size=(6, 6))) @ np.diag(10.0 ** rng.uniform(-3, 3, 6))
+    largest = np.abs(np.linalg.eigvals(matrix)).max()
+    assert _may_exceed(matrix, 0.99 * largest)
+    assert not _may_exceed(matrix, 1.01 * np.abs(matrix).sum(axis=1).max())
+    oscillator = scale * np.array([[0.0, 1.0], [-1e4, -1.0]])  # of a norm of 1e4, and eigenvalues of 100
+    assert not _may_exceed(oscillator, 200.0 * scale)

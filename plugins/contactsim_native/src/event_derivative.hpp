@@ -28,8 +28,7 @@ struct Happened {
     bool redundant = false;    // whether the forces that hold them are not unique
 };
 
-// D R (2 nv, 2 nv) by tangent vectors (dq, dv) of a robot and velocities; false where that is not
-// told.
+// D R (2 nv, 2 nv) by tangent vectors (dq, dv) of a robot and velocities; false where that is not told.
 bool differentiate(const TouchingWorld& world, const Happened& happened, double* jacobian);
 
 }  // namespace native
