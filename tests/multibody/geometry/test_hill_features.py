@@ -146,3 +146,26 @@ def test_bodies_with_friction_of_more_than_one_number_keep_their_corners_alone()
     assert not carried(cs.Robot.box(1.0, (0.6, 0.4, 0.2), friction=(0.5, 0.8)), HILLS)
     assert not carried(BOX, cs.terrain.Sinusoid(0.1, 2.0, 1.5, velocity=(0.1, 0.0)))
     assert not carried(BOX, cs.terrain.Flat())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_given_up_out_of_the_borders_was_none(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search within the borders finds the points that one which is followed far beyond them finds."""
+    rng = np.random.default_rng(seed)
+    corners = rng.uniform(-1.0, 1.0, (10, 3)) * [0.16, 0.12, 0.1]
+    ground = cs.terrain.Sinusoid(0.03, 12.0, 5.0) if seed else HILLS
+    found = list(features(cs.Robot.hull(1.0, corners), ground).values())
+    points, owned = np.concatenate([feature.points for feature in found]), 0
+    for _ in range(4):
+        turn, off = pin.exp3(rng.normal(size=3)), np.append(rng.uniform(-1.0, 1.0, 2), 0.0)
+        gaps = ground.gaps(0.0, points @ turn.T + off, np.zeros(len(points)))
+        here = place(turn, off - [0.0, 0.0, gaps.min() - rng.uniform(-0.002, 0.004)])
+        within = [(feature.near_gap(here), feature.acts(here)) for feature in found]
+        with monkeypatch.context() as patch:
+            patch.setattr(FlatOnHills, "_reached_within", FlatOnHills._reached)
+            for feature in found:
+                feature._known.clear()
+            beyond = [(feature.near_gap(here), feature.acts(here)) for feature in found]
+        np.testing.assert_allclose(within, beyond, rtol=0.0, atol=1e-12)
+        owned += sum(feature._own(here) is not None for feature in found)
+    assert owned > 4
