@@ -43,6 +43,15 @@ def laid(seed: int, radius: float) -> cs.State:
 MEETING = pytest.mark.xfail(reason="two points of a rim come into one of its sectors while both touch: the run ends")
 
 
+@pytest.mark.parametrize("end", [0.163, 0.25])
+def test_a_body_in_flight_does_not_fall_in_between_features_that_act_for_a_moment(end: float) -> None:
+    """In a long step each sector of its rim was the nearest one for a moment only; the cone was 4 mm in the ground."""
+    system = cs.ContactSystem(cs.Robot.cone(1.0, 0.0466, 0.16, friction=0.0), terrain=RIDGES)
+    first = cs.simulate(system, dropped(24), (0.0, end)).all_events[0]
+    assert abs(first.time - 0.160219927964) < 1e-11
+    assert abs(system.world.mechanism.gaps(first.time, first.x_pre[:7])).min() < 1e-11
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "ground", "radius", "restitution", "seed"),

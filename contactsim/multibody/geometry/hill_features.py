@@ -409,9 +409,17 @@ class FlatOnHills(PassingPair):
         return self.near_gap(place) if near else distance
 
     def near_gap(self, place: Place) -> float:
-        """The distance where it acts; else that of the nearest sample, at most, and OFF."""
+        """The distance where it acts; else that of the nearest sample, at most, and OFF.
+
+        What is in the ground by more is below zero, whether it acts or not, if it is not rounded (the ends of what is
+        rounded may stand out of the body): features of which each acts for a moment only, as in a long step of a body
+        in flight, do not hide that it falls in.
+        """
         found = self._acting(place)
-        return max(self._looked(place).low, 0.0) + OFF if found is None else found.distance - self.radius
+        if found is not None:
+            return found.distance - self.radius
+        low = self._looked(place).low
+        return low if low < -OFF and not self.radius else max(low, 0.0) + OFF
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its borders, from 1 on, and the directions that lead on from it."""
