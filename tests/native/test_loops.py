@@ -70,10 +70,8 @@ SYSTEMS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float]
 }
 
 
-def on_both(
-    system: cs.ContactSystem, start: cs.State, end: float, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
-) -> tuple[list[cs.Trajectory], list[int]]:
-    """Runs in C++ and in Python that have the same events, and how often each calls a method of Python's."""
+def calls_of(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list to which each call of a method adds its name."""
     calls, original = list[str](), getattr(owner, name)
 
     def counted(*given: Any) -> Any:
@@ -81,7 +79,14 @@ def on_both(
         return original(*given)
 
     monkeypatch.setattr(owner, name, counted)
-    runs, counts = [], []
+    return calls
+
+
+def on_both(
+    system: cs.ContactSystem, start: cs.State, end: float, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
+) -> tuple[list[cs.Trajectory], list[int]]:
+    """Runs in C++ and in Python that have the same events, and how often each calls a method of Python's."""
+    calls, runs, counts = calls_of(owner, name, monkeypatch), [], []
     for kind in ("native", "python"):
         calls.clear()
         runs.append(cs.simulate(system, start, (0.0, end), tolerances=TIGHT, integrator="DOP853", engine=kind))
@@ -214,13 +219,7 @@ def test_derivatives_of_falls_are_those_of_differences(
     """Along a motion that keeps the loops closed, on both engines; the compiled one asks Python for no event."""
     system, start = make()
     runs, _ = on_both(system, start, end, monkeypatch, Resolution, "_outcome")
-    asked, derivative = list[float](), OutcomeSensitivity.derivative
-
-    def counted(own: OutcomeSensitivity, t: float, *given: Any) -> Array:
-        asked.append(t)
-        return derivative(own, t, *given)
-
-    monkeypatch.setattr(OutcomeSensitivity, "derivative", counted)
+    asked = calls_of(OutcomeSensitivity, "derivative", monkeypatch)
     basis = system.admissible(start)
     direction = basis @ np.random.default_rng(2).normal(size=basis.shape[1])
     direction /= np.linalg.norm(direction)

@@ -240,22 +240,15 @@ class FlatOnHills(PassingPair):
         """How far a point is within the borders [m]."""
         return float((self.into @ found.way + self.room).min(initial=np.inf))
 
-    def _reached(self, place: Place, search: Search, k: int) -> Nearest | None:
-        """The point of least distance that is found from one of the starts."""
-        if k not in search.found:
-            search.found[k] = self._from(place, search.starts[k])
-        return search.found[k]
-
-    def _reached_within(self, place: Place, search: Search, k: int) -> Nearest | None:
-        """The same where it lies within the borders: a way that leads out of them is not followed."""
-        if k in search.found or k in search.outside:
-            return search.found.get(k)
-        found = self._from(place, search.starts[k], within=True)
-        if found is None:
-            search.outside.add(k)
-        else:
-            search.found[k] = found
-        return found
+    def _reached(self, place: Place, search: Search, k: int, within: bool = False) -> Nearest | None:
+        """The point of least distance that is found from one of the starts; `within`: one within the borders counts."""
+        if k not in search.found and not (within and k in search.outside):
+            found = self._from(place, search.starts[k], within)
+            if within and found is None:
+                search.outside.add(k)
+            else:
+                search.found[k] = found
+        return search.found.get(k)
 
     def _own(self, place: Place) -> Nearest | None:
         """The nearest one of the points within its borders; None: there is none."""
@@ -263,7 +256,7 @@ class FlatOnHills(PassingPair):
         for k, gap in enumerate(search.gaps):
             if least is not None and gap - self.sag > least.distance - self.radius:
                 break
-            found = self._reached_within(place, search, k) if self._leads(place, search, k) else None
+            found = self._reached(place, search, k, within=True) if self._leads(place, search, k) else None
             if found is not None and self._inside(found) > 0.5 * RIM:
                 least = found if least is None or found.distance < least.distance else least
         return least
@@ -327,8 +320,8 @@ class FlatOnHills(PassingPair):
             step = axes @ (steps * min(1.0, limit / size))
             limit *= 0.5 if step @ before < 0.0 else 1.0
             way, last, before = way + step, size, step
-            before_it, inside = inside, self._inside(here._replace(way=way))
-            if inside < -farthest and inside < before_it:
+            was, inside = inside, self._inside(here._replace(way=way))
+            if inside < -farthest and inside < was:
                 return None
         return None
 

@@ -531,8 +531,7 @@ void reduce_rates(const Robot& robot, int rows, const Scratch& laid, const Sweep
     }
     for (int r = 0; r < rows; ++r) {
         for (int i = 0; i < m; ++i) {
-            double across = 0.0;
-            for (int k = 0; k < nv; ++k) across += laid.open[r * nv + k] * laid.hold.lift[i * nv + k];
+            const double across = product(&laid.open[r * nv], &laid.hold.lift[i * nv], nv);
             add_scaled(rates[r], -across, by_place.rows()[i], nv);
         }
     }
@@ -544,10 +543,8 @@ void pull_back(const Robot& robot, const ContactMode& mode, const Scratch& laid,
     std::vector<double> pushed(nv, 0.0);
     for (int r = 0; r < mode.rows; ++r) add_scaled(pushed.data(), s.forces.forces[r], &laid.open[r * nv], nv);
     s.scratch.hold = laid.hold;
-    s.pull.assign(m, 0.0);
-    for (int i = 0; i < m; ++i) {
-        for (int k = 0; k < nv; ++k) s.pull[i] -= laid.hold.lift[i * nv + k] * pushed[k];
-    }
+    s.pull.resize(m);
+    for (int i = 0; i < m; ++i) s.pull[i] = -product(&laid.hold.lift[i * nv], pushed.data(), nv);
 }
 
 // What loops leave of the derivative of the forces: P^T d - C^T Q d(C a + C' v), in which their own forces do not turn.
