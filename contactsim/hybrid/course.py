@@ -34,7 +34,7 @@ class Course:
         faded, short_step, enough: as it sums up a decay over steps that do not grow; fades: whether that was enough.
         tried: steps of the stiff method since it took over, as it counts them.
         stiff: whether that method is at work; asked: whether its next step is counted.
-        fastest: largest eigenvalue of its derivative [1/s]; NaN: it was not told.
+        fastest: largest eigenvalue of its derivative, or a bound of it that is low enough [1/s]; NaN: it is not known.
         kept: what an engine keeps of that method from call to call.
         most: steps at once.
         clearance, way: what guards that are left out were above where they were looked at last, and by how much they

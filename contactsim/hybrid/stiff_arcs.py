@@ -182,7 +182,8 @@ class StiffArcs:
 
     def answer(self, jacobian: Array, course: Course) -> bool:
         """The same where a compiled engine takes the steps, counts them and asks: leave by a derivative, or tell it."""
-        course.fastest = _largest(jacobian)
+        if math.isnan(course.fastest):
+            course.fastest = _largest(jacobian)
         if course.fastest * course.step > EASY:
             return False
         self._tried = course.tried
@@ -216,7 +217,7 @@ def _parts(matrix: Array) -> Iterator[Array]:
         while np.any(grown := acts[part].any(axis=0) & ~part):
             part |= grown
         left &= ~part
-        yield matrix[np.ix_(part, part)]
+        yield matrix if part.all() else matrix[np.ix_(part, part)]
 
 
 def _may_exceed(matrix: Array, least: float) -> bool:

@@ -258,7 +258,8 @@ bool assemble(const Robot& robot, const ContactMode& mode, const References& ref
         const double* normal = &s.row[first * nv];
         s.held.insert(s.held.end(), normal, normal + stuck * nv);
         s.held_bias.insert(s.held_bias.end(), &s.bias[first], &s.bias[first] + stuck);
-        s.tips.insert(s.tips.end(), stuck, tips_of(robot, closed.contact));
+        const Tips tips = tips_of(robot, closed.contact);
+        for (int r = 0; r < stuck; ++r) s.tips.push_back(tips);
         s.directions.insert(s.directions.end(), normal, normal + stuck * nv);
         if (slides(closed)) {
             s.slip[i] =

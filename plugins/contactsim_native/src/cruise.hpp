@@ -57,7 +57,7 @@ struct Course {
     Radau* stiff = nullptr;            // the stiff method, where it is at work
     int tried = 0;                     // its steps since it took over
     bool asked = false;                // whether it was told before the next step
-    double fastest = NAN;              // largest eigenvalue of its derivative [1/s]; NaN: it was not told
+    double fastest = NAN;              // largest eigenvalue of its derivative, or a bound of it [1/s]; NaN: unknown
     int most;                          // steps at once
     double clearance, way;  // of gaps that are no guards, and by how much these fell since they were seen [m]
     // What was found.

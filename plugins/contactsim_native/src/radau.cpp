@@ -35,8 +35,8 @@ double ChartDerivative::least_radius() const {
     return share * std::sqrt(std::abs(trace) / (2 * nv));
 }
 
-// By |tr J^m| <= n rho^m, J being squared again and again.
-bool ChartDerivative::exceeds(double radius) const {
+// By |tr J^m| / n <= rho^m <= |J^m|, J being squared again and again.
+std::pair<double, double> ChartDerivative::radius(double rate) const {
     constexpr int SQUARINGS = 5;
     const int n = size();
     std::vector<double> packed(n * n);
@@ -45,18 +45,22 @@ bool ChartDerivative::exceeds(double radius) const {
     power.clear(n, n);
     for (int i = 0; i < n; ++i) std::copy_n(&packed[i * n], n, power.rows()[i]);
     double scale = 0.0;  // logarithm of what the power was divided by
+    double least = 0.0, most = std::numeric_limits<double>::infinity();
     for (int k = 0, order = 1; k <= SQUARINGS; ++k, order *= 2) {
-        double trace = 0.0;
+        double trace = 0.0, squares = 0.0;
         for (int i = 0; i < n; ++i) trace += power.rows()[i][i];
-        if ((std::log(std::abs(trace) / n) + scale) / order > std::log(radius)) return true;
-        const double most = largest(power.data.data(), static_cast<int>(power.data.size()));
-        if (!(most > 0.0 && std::isfinite(most))) return false;
+        for (const double number : power.data) squares += number * number;
+        const double size = largest(power.data.data(), static_cast<int>(power.data.size()));
+        if (!(size > 0.0 && std::isfinite(size))) break;
+        least = std::max(least, std::exp((std::log(std::abs(trace) / n) + scale) / order));
+        most = std::min(most, std::exp((0.5 * std::log(squares) + scale) / order));
+        if (least > rate || most <= rate || k == SQUARINGS) break;
         square.clear(n, n);
-        add_product(square.rows(), 1.0 / (most * most), power.rows(), power.rows(), n, n, square.stride);
-        scale = 2.0 * (scale + std::log(most));
+        add_product(square.rows(), 1.0 / (size * size), power.rows(), power.rows(), n, n, square.stride);
+        scale = 2.0 * (scale + std::log(size));
         std::swap(power, square);
     }
-    return false;
+    return {least, most};
 }
 
 void ChartDerivative::whole(double* out) const {

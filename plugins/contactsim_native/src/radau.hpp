@@ -2,6 +2,7 @@
 #pragma once
 
 #include <complex>
+#include <utility>
 
 #include "charts.hpp"
 #include "dense.hpp"
@@ -29,10 +30,12 @@ struct ChartDerivative {
     Rows rows() { return {by_state.data(), padded(2 * nv + held)}; }
     ConstRows rows() const { return {by_state.data(), padded(2 * nv + held)}; }
     int size() const { return 2 * nv + memory; }
-    double norm() const;              // Frobenius'
-    double least_radius() const;      // which its largest eigenvalue has at least
-    bool exceeds(double rate) const;  // whether that is larger, as powers show; where they do not it may be, too
-    void whole(double* out) const;    // (size, size)
+    double norm() const;            // Frobenius'
+    double least_radius() const;    // which its largest eigenvalue has at least
+    void whole(double* out) const;  // (size, size)
+
+    // Bounds of that eigenvalue, as close as its powers have to be looked at to compare it with a rate.
+    std::pair<double, double> radius(double rate) const;
 };
 
 // What a stiff arc moves by, in the chart at work.
@@ -92,7 +95,7 @@ class Radau {
 
     double length = 0.0;   // of the next step
     double growth = 0.0;   // pace at which the scale of the fastest decay grows [1/s]
-    double fastest = NAN;  // largest eigenvalue of the derivative, where it was told
+    double fastest = NAN;  // largest eigenvalue of the derivative, or a bound of it, where one is known
     long evaluations = 0;
 
   private:

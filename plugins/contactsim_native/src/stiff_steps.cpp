@@ -86,13 +86,18 @@ bool Voyage::begin_stiffly(Radau& method, double first) {
 }
 
 bool Voyage::asks_to_leave(double ahead) {
-    const Radau& method = *course_.stiff;
+    Radau& method = *course_.stiff;
     if (!course_.automatic || ahead <= rules_.few * method.length) return false;
     if (!course_.asked) ++course_.tried, course_.asked = true;
     if (course_.tried <= rules_.growing) return false;
     if (method.derivative().least_radius() * method.length > rules_.easy) return false;
-    if (!std::isnan(method.fastest)) return !(method.fastest * method.length > rules_.easy);
-    return !method.derivative().exceeds(rules_.easy / method.length);
+    if (std::isnan(method.fastest)) {
+        const double rate = rules_.easy / method.length;
+        const auto [least, most] = method.derivative().radius(rate);
+        if (least > rate) return false;
+        if (most <= rate) method.fastest = course_.fastest = most;
+    }
+    return !(method.fastest * method.length > rules_.easy);
 }
 
 bool Voyage::end_stiffly(const Radau& method) {
