@@ -5,12 +5,29 @@
 
 // One version for each width of registers; the first that the processor has is taken. No product is fused with a sum.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define HAS_WIDTHS 1
 #define EVERY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
+#define HAS_WIDTHS 0
 #define EVERY_WIDTH
 #endif
 // Within such a version, of its width.
 #define WITHIN inline __attribute__((always_inline))
+
+// A function of which there are versions `name_by<numbers of a register>`, where loops alone do not tell the compiler.
+#if HAS_WIDTHS
+#define OF_EVERY_WIDTH(result, name, parameters, arguments)                                                     \
+    __attribute__((target("avx512f"))) static result name##_of_eight parameters { return name##_by<8> arguments; } \
+    __attribute__((target("avx2"))) static result name##_of_four parameters { return name##_by<4> arguments; }     \
+    result name parameters {                                                                                    \
+        if (REGISTER == 8) return name##_of_eight arguments;                                                    \
+        if (REGISTER == 4) return name##_of_four arguments;                                                     \
+        return name##_by<LANES> arguments;                                                                      \
+    }
+#else
+#define OF_EVERY_WIDTH(result, name, parameters, arguments) \
+    result name parameters { return name##_by<LANES> arguments; }
+#endif
 
 namespace native {
 
@@ -18,6 +35,14 @@ namespace {
 
 constexpr int TILE = 6;   // rows of a product that are summed together
 constexpr int BLOCK = 8;  // columns that are eliminated together
+static_assert(BLOCK == LANES);
+
+#if HAS_WIDTHS
+const int REGISTER = [] {  // numbers of the processor's widest register, as far as there is a version for it
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") ? 8 : __builtin_cpu_supports("avx2") ? 4 : 0;
+}();
+#endif
 
 }  // namespace
 
@@ -53,141 +78,128 @@ EVERY_WIDTH void set_repeated(Rows c, const double* weights, int times, ConstRow
 
 namespace {
 
-// Eight numbers that are taken at once, or in parts by processors with narrower registers.
-typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
-static_assert(sizeof(Eight) == LANES * sizeof(double) && BLOCK == LANES);
+// Numbers that are taken at once, or in parts by processors with narrower registers.
+template <int WIDTH>
+struct Taken {
+    typedef double Together __attribute__((vector_size(WIDTH * sizeof(double)), aligned(8), may_alias));
+};
+template <int WIDTH>
+using Together = typename Taken<WIDTH>::Together;
 
-WITHIN Eight& eight(double* first) {
-    return *reinterpret_cast<Eight*>(first);
+template <int WIDTH>
+WITHIN Together<WIDTH>& together(double* first) {
+    return *reinterpret_cast<Together<WIDTH>*>(first);
 }
-WITHIN const Eight& eight(const double* first) {
-    return *reinterpret_cast<const Eight*>(first);
+template <int WIDTH>
+WITHIN const Together<WIDTH>& together(const double* first) {
+    return *reinterpret_cast<const Together<WIDTH>*>(first);
 }
 
-// `largest`, in a version of its width.
-WITHIN double largest_of(const double* __restrict a, int count) {
-    Eight found = {}, wrong = {};
-    for (int first = 0; first < count; first += LANES) {
-        const Eight own = eight(a + first), size = own < 0.0 ? -own : own;
+template <int WIDTH>
+WITHIN double largest_by(const double* __restrict a, int count) {
+    Together<WIDTH> found = {}, wrong = {};
+    for (int first = 0; first < count; first += WIDTH) {
+        const Together<WIDTH> own = together<WIDTH>(a + first), size = own < 0.0 ? -own : own;
         found = size > found ? size : found;
         wrong += size - size;  // NaN where it is not finite
     }
     double largest = 0.0, not_finite = 0.0;
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < WIDTH; ++l) {
         largest = found[l] > largest ? found[l] : largest;
         not_finite += wrong[l];
     }
     return largest + not_finite;
 }
 
-}  // namespace
-
-EVERY_WIDTH void largest_of_rows(double* __restrict found, ConstRows a, int rows, int columns) {
-    for (int r = 0; r < rows; ++r) found[r] = largest_of(a[r], columns);
+template <int WIDTH>
+WITHIN void largest_of_rows_by(double* __restrict found, ConstRows a, int rows, int columns) {
+    for (int r = 0; r < rows; ++r) found[r] = largest_by<WIDTH>(a[r], columns);
 }
 
-EVERY_WIDTH double largest(const double* a, int count) {
-    return largest_of(a, count);
-}
-
-namespace {
-
-// C += factor A B, for LANES columns and so many rows.
+// C += factor A B, for one register of columns and so many rows.
+template <int WIDTH>
 WITHIN void add_tile(Rows c, double factor, ConstRows a, ConstRows b, const int rows, const int inner) {
-    Eight sum[TILE] = {};
+    Together<WIDTH> sum[TILE] = {};
     for (int k = 0; k < inner; ++k) {
-        const Eight row = eight(b[k]);
+        const Together<WIDTH> row = together<WIDTH>(b[k]);
         for (int r = 0; r < rows; ++r) sum[r] += a[r][k] * row;
     }
-    for (int r = 0; r < rows; ++r) eight(c[r]) += factor * sum[r];
+    for (int r = 0; r < rows; ++r) together<WIDTH>(c[r]) += factor * sum[r];
 }
 
-}  // namespace
-
-namespace {
-
+template <int WIDTH>
 WITHIN void add_tiles(Rows c, double factor, ConstRows a, ConstRows b, int rows, const int inner, int columns) {
-    for (int first = 0; first < columns; first += LANES) {
+    for (int first = 0; first < columns; first += WIDTH) {
         const ConstRows own = b.from(0, first);
         int i = 0;
-        for (; i + TILE <= rows; i += TILE) add_tile(c.from(i, first), factor, a.from(i), own, TILE, inner);
-        for (; i + 2 <= rows; i += 2) add_tile(c.from(i, first), factor, a.from(i), own, 2, inner);
-        if (i < rows) add_tile(c.from(i, first), factor, a.from(i), own, 1, inner);
+        for (; i + TILE <= rows; i += TILE) add_tile<WIDTH>(c.from(i, first), factor, a.from(i), own, TILE, inner);
+        for (; i + 2 <= rows; i += 2) add_tile<WIDTH>(c.from(i, first), factor, a.from(i), own, 2, inner);
+        if (i < rows) add_tile<WIDTH>(c.from(i, first), factor, a.from(i), own, 1, inner);
     }
 }
-
-}  // namespace
-
-namespace {
 
 // The same for one row, several tiles of which are summed together.
+template <int WIDTH>
 WITHIN void add_row(double* c, double factor, const double* a, ConstRows b, const int inner, int columns) {
-    constexpr int WIDE = 4;
+    constexpr int TILES = 4, WIDE = TILES * WIDTH;
     int first = 0;
-    for (; first + WIDE * LANES <= columns; first += WIDE * LANES) {
-        Eight sum[WIDE] = {};
+    for (; first + WIDE <= columns; first += WIDE) {
+        Together<WIDTH> sum[TILES] = {};
         for (int k = 0; k < inner; ++k) {
             const double* row = b[k] + first;
-            for (int w = 0; w < WIDE; ++w) sum[w] += a[k] * eight(row + w * LANES);
+            for (int w = 0; w < TILES; ++w) sum[w] += a[k] * together<WIDTH>(row + w * WIDTH);
         }
-        for (int w = 0; w < WIDE; ++w) eight(c + first + w * LANES) += factor * sum[w];
+        for (int w = 0; w < TILES; ++w) together<WIDTH>(c + first + w * WIDTH) += factor * sum[w];
     }
-    for (; first < columns; first += LANES) {
-        Eight sum = {};
-        for (int k = 0; k < inner; ++k) sum += a[k] * eight(b[k] + first);
-        eight(c + first) += factor * sum;
+    for (; first < columns; first += WIDTH) {
+        Together<WIDTH> sum = {};
+        for (int k = 0; k < inner; ++k) sum += a[k] * together<WIDTH>(b[k] + first);
+        together<WIDTH>(c + first) += factor * sum;
     }
 }
 
-}  // namespace
-
-EVERY_WIDTH void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
+template <int WIDTH>
+WITHIN void add_product_by(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
     if (rows == 1) {
-        add_row(c[0], factor, a[0], b, inner, columns);
+        add_row<WIDTH>(c[0], factor, a[0], b, inner, columns);
     } else if (inner == BLOCK) {
-        add_tiles(c, factor, a, b, rows, BLOCK, columns);
+        add_tiles<WIDTH>(c, factor, a, b, rows, BLOCK, columns);
     } else {
-        add_tiles(c, factor, a, b, rows, inner, columns);
+        add_tiles<WIDTH>(c, factor, a, b, rows, inner, columns);
     }
 }
 
-namespace {
-
-// b -= factor a, for LANES numbers at a time.
+// b -= factor a.
+template <int WIDTH>
 WITHIN void subtract_row(double* b, double factor, const double* a, int columns) {
-    for (int first = 0; first < columns; first += LANES) eight(b + first) -= factor * eight(a + first);
+    for (int first = 0; first < columns; first += WIDTH) {
+        together<WIDTH>(b + first) -= factor * together<WIDTH>(a + first);
+    }
 }
 
-}  // namespace
-
-void Branches::add(int ancestor) {
-    for (int i = 0; ancestor >= 0 && i <= inwards(ancestor); ++i) column.push_back(of(ancestor)[i]);
-    column.push_back(size());
-    first.push_back(static_cast<int>(column.size()));
-}
-
-EVERY_WIDTH void solve_inwards(const double* factors, const Branches& branches, Rows b, int columns) {
+template <int WIDTH>
+WITHIN void solve_inwards_by(const double* factors, const Branches& branches, Rows b, int columns) {
     for (int k = branches.size() - 1; k >= 0; --k) {
         const double* row = factors + branches.first[k];
         const int* at = branches.of(k);
-        for (int i = branches.inwards(k) - 1; i >= 0; --i) subtract_row(b[at[i]], row[i], b[k], columns);
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) subtract_row<WIDTH>(b[at[i]], row[i], b[k], columns);
     }
 }
 
-EVERY_WIDTH void solve_outwards(const double* factors, const Branches& branches, Rows b, int columns) {
+template <int WIDTH>
+WITHIN void solve_outwards_by(const double* factors, const Branches& branches, Rows b, int columns) {
     for (int k = 0; k < branches.size(); ++k) {
         const double *row = factors + branches.first[k], share = 1.0 / factors[branches.diagonal(k)];
         const int* at = branches.of(k);
-        for (int first = 0; first < columns; first += LANES) eight(b[k] + first) *= share;
-        for (int i = branches.inwards(k) - 1; i >= 0; --i) subtract_row(b[k], row[i], b[at[i]], columns);
+        for (int first = 0; first < columns; first += WIDTH) together<WIDTH>(b[k] + first) *= share;
+        for (int i = branches.inwards(k) - 1; i >= 0; --i) subtract_row<WIDTH>(b[k], row[i], b[at[i]], columns);
     }
 }
 
-namespace {
-
 // L and U of BLOCK columns of A from `first` on, rows of A and B being exchanged; false where a pivot is zero. Columns
 // behind the last one are padding, whose numbers mean nothing.
-EVERY_WIDTH bool eliminate(Rows a, Rows b, int first, int size, int columns) {
+template <int WIDTH>
+WITHIN bool eliminate(Rows a, Rows b, int first, int size, int columns) {
     for (int k = first; k < std::min(first + BLOCK, size); ++k) {
         int pivot = k;
         for (int i = k + 1; i < size; ++i) {
@@ -199,11 +211,11 @@ EVERY_WIDTH bool eliminate(Rows a, Rows b, int first, int size, int columns) {
             std::swap_ranges(b[k], b[k] + columns, b[pivot]);
         }
         const double reciprocal = 1.0 / a[k][k];
-        Eight behind = eight(a[k] + first);
-        for (int j = first; j <= k; ++j) behind[j - first] = 0.0;
+        double behind[BLOCK];
+        for (int j = 0; j < BLOCK; ++j) behind[j] = first + j > k ? a[k][first + j] : 0.0;
         for (int i = k + 1; i < size; ++i) {
             const double share = a[i][k] * reciprocal;
-            eight(a[i] + first) -= share * behind;
+            subtract_row<WIDTH>(a[i] + first, share, behind, BLOCK);
             a[i][k] = share;
         }
     }
@@ -211,67 +223,95 @@ EVERY_WIDTH bool eliminate(Rows a, Rows b, int first, int size, int columns) {
 }
 
 // X = L^-1 X, L with ones on its diagonal; X (count, columns), count at most BLOCK.
+template <int WIDTH>
 WITHIN void solve_below(Rows l, Rows x, const int count, int columns) {
-    for (int first = 0; first < columns; first += LANES) {
-        Eight row[BLOCK];
+    for (int first = 0; first < columns; first += WIDTH) {
+        Together<WIDTH> row[BLOCK];
         for (int i = 0; i < count; ++i) {
-            row[i] = eight(x[i] + first);
+            row[i] = together<WIDTH>(x[i] + first);
             for (int k = 0; k < i; ++k) row[i] -= l[i][k] * row[k];
-            eight(x[i] + first) = row[i];
+            together<WIDTH>(x[i] + first) = row[i];
         }
     }
 }
 
 // X = U^-1 X, likewise.
+template <int WIDTH>
 WITHIN void solve_above(Rows u, Rows x, const int count, int columns) {
     double reciprocal[BLOCK];
     for (int i = 0; i < count; ++i) reciprocal[i] = 1.0 / u[i][i];
-    for (int first = 0; first < columns; first += LANES) {
-        Eight row[BLOCK];
+    for (int first = 0; first < columns; first += WIDTH) {
+        Together<WIDTH> row[BLOCK];
         for (int i = count - 1; i >= 0; --i) {
-            row[i] = eight(x[i] + first);
+            row[i] = together<WIDTH>(x[i] + first);
             for (int k = count - 1; k > i; --k) row[i] -= u[i][k] * row[k];
-            eight(x[i] + first) = row[i] *= reciprocal[i];
+            together<WIDTH>(x[i] + first) = row[i] *= reciprocal[i];
         }
     }
 }
 
-EVERY_WIDTH void solve_lower(Rows l, Rows x, int count, int columns) {
+template <int WIDTH>
+WITHIN void solve_lower(Rows l, Rows x, int count, int columns) {
     if (count == BLOCK) {
-        solve_below(l, x, BLOCK, columns);
+        solve_below<WIDTH>(l, x, BLOCK, columns);
     } else {
-        solve_below(l, x, count, columns);
+        solve_below<WIDTH>(l, x, count, columns);
     }
 }
 
-EVERY_WIDTH void solve_upper(Rows u, Rows x, int count, int columns) {
+template <int WIDTH>
+WITHIN void solve_upper(Rows u, Rows x, int count, int columns) {
     if (count == BLOCK) {
-        solve_above(u, x, BLOCK, columns);
+        solve_above<WIDTH>(u, x, BLOCK, columns);
     } else {
-        solve_above(u, x, count, columns);
+        solve_above<WIDTH>(u, x, count, columns);
     }
 }
 
-}  // namespace
-
-bool solve_dense(Rows a, Rows b, int size, int columns) {
+template <int WIDTH>
+WITHIN bool solve_dense_by(Rows a, Rows b, int size, int columns) {
     for (int first = 0; first < size; first += BLOCK) {
         const int end = std::min(first + BLOCK, size), count = end - first, rest = size - end;
-        if (!eliminate(a, b, first, size, columns)) return false;
-        const Rows factors = a.from(first, first);
-        solve_lower(factors, b.from(first), count, columns);
+        if (!eliminate<WIDTH>(a, b, first, size, columns)) return false;
+        const Rows factors = a.from(first, first), below = a.from(end, first);
+        solve_lower<WIDTH>(factors, b.from(first), count, columns);
         if (rest > 0) {  // up to the end of the padding
-            solve_lower(factors, a.from(first, end), count, padded(rest));
-            add_product(a.from(end, end), -1.0, a.from(end, first), a.from(first, end), rest, count, padded(rest));
-            add_product(b.from(end), -1.0, a.from(end, first), b.from(first), rest, count, columns);
+            const Rows beside = a.from(first, end);
+            solve_lower<WIDTH>(factors, beside, count, padded(rest));
+            add_product_by<WIDTH>(a.from(end, end), -1.0, below, beside, rest, count, padded(rest));
+            add_product_by<WIDTH>(b.from(end), -1.0, below, b.from(first), rest, count, columns);
         }
     }
     for (int first = (size - 1) / BLOCK * BLOCK; first >= 0; first -= BLOCK) {
         const int count = std::min(BLOCK, size - first);
-        solve_upper(a.from(first, first), b.from(first), count, columns);
-        if (first > 0) add_product(b, -1.0, a.from(0, first), b.from(first), first, count, columns);
+        solve_upper<WIDTH>(a.from(first, first), b.from(first), count, columns);
+        if (first > 0) add_product_by<WIDTH>(b, -1.0, a.from(0, first), b.from(first), first, count, columns);
     }
     return true;
+}
+
+}  // namespace
+
+OF_EVERY_WIDTH(double, largest, (const double* a, int count), (a, count))
+
+OF_EVERY_WIDTH(void, largest_of_rows, (double* found, ConstRows a, int rows, int columns), (found, a, rows, columns))
+
+OF_EVERY_WIDTH(void, add_product,
+               (Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns),
+               (c, factor, a, b, rows, inner, columns))
+
+OF_EVERY_WIDTH(void, solve_inwards, (const double* factors, const Branches& branches, Rows b, int columns),
+               (factors, branches, b, columns))
+
+OF_EVERY_WIDTH(void, solve_outwards, (const double* factors, const Branches& branches, Rows b, int columns),
+               (factors, branches, b, columns))
+
+OF_EVERY_WIDTH(bool, solve_dense, (Rows a, Rows b, int size, int columns), (a, b, size, columns))
+
+void Branches::add(int ancestor) {
+    for (int i = 0; ancestor >= 0 && i <= inwards(ancestor); ++i) column.push_back(of(ancestor)[i]);
+    column.push_back(size());
+    first.push_back(static_cast<int>(column.size()));
 }
 
 }  // namespace native
