@@ -1,10 +1,16 @@
+from __future__ import annotations
+
 import os
 import signal
+from pathlib import Path
 
+import engine_use
 import pytest
 
 SLOW = os.environ.get("CONTACTSIM_SLOW") == "1"
 collect_ignore = ["data/version1/plugins"]  # test_version1_files runs their tests
+asked = engine_use.Log(Path(file)) if (file := os.environ.get(engine_use.FILE)) else None
+reads = os.environ.get(engine_use.ONLY) == "1"
 
 
 def pytest_configure(config) -> None:
@@ -12,9 +18,26 @@ def pytest_configure(config) -> None:
     # A shell that runs the tests in the background has them ignore Ctrl-C, and with them the commands that they start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    runs_tests = hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None)
+    if asked is not None and not reads and runs_tests:
+        engine_use.watch(asked)
 
 
-def pytest_collection_modifyitems(items) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    if asked is not None and not reads:
+        asked.note(engine_use.RAN, item.nodeid)
+        if report.skipped and "slow" not in item.keywords:  # since what it needs is missing, perhaps an engine
+            asked.note(engine_use.ASKED, item.nodeid)
+    return report
+
+
+def pytest_collection_modifyitems(config, items) -> None:
+    if asked is not None and reads:
+        out = engine_use.left_out((item.nodeid for item in items), asked.quiet())
+        config.hook.pytest_deselected(items=[item for item, no in zip(items, out, strict=True) if no])
+        items[:] = [item for item, no in zip(items, out, strict=True) if not no]
     if SLOW:
         return
     skip = pytest.mark.skip(reason="runs for more than about ten seconds; set CONTACTSIM_SLOW=1")

@@ -92,7 +92,7 @@ def thrown(seed: int) -> tuple[cs.Robot, cs.State]:
     return world, cs.State(*world.pack(start))
 
 
-@pytest.mark.parametrize("seed", range(18))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 18))])
 def test_impacts_keep_momentum_and_its_moment(seed: int) -> None:
     world, state = thrown(seed)
     run = cs.simulate(cs.ContactSystem(world, DEEP, gravity=(0, 0, 0)), state, (0.0, 0.6))
