@@ -7,7 +7,10 @@ from pathlib import Path
 import engine_use
 import pytest
 
+from contactsim.contact_dynamics.engines import PYTHON, chosen
+
 SLOW = os.environ.get("CONTACTSIM_SLOW") == "1"
+IN_PYTHON = chosen(None) == PYTHON  # the engine of runs that name none
 collect_ignore = ["data/version1/plugins"]  # test_version1_files runs their tests
 asked = engine_use.Log(Path(file)) if (file := os.environ.get(engine_use.FILE)) else None
 reads = os.environ.get(engine_use.ONLY) == "1"
@@ -15,6 +18,7 @@ reads = os.environ.get(engine_use.ONLY) == "1"
 
 def pytest_configure(config) -> None:
     config.addinivalue_line("markers", "slow: runs for more than about ten seconds; only with CONTACTSIM_SLOW=1")
+    config.addinivalue_line("markers", "slow_in_python: as slow in Python, and always run on a compiled engine")
     # A shell that runs the tests in the background has them ignore Ctrl-C, and with them the commands that they start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,7 +44,8 @@ def pytest_collection_modifyitems(config, items) -> None:
         items[:] = [item for item, no in zip(items, out, strict=True) if not no]
     if SLOW:
         return
+    marks = {"slow", "slow_in_python"} if IN_PYTHON else {"slow"}
     skip = pytest.mark.skip(reason="runs for more than about ten seconds; set CONTACTSIM_SLOW=1")
     for item in items:
-        if "slow" in item.keywords:
+        if not marks.isdisjoint(item.keywords):
             item.add_marker(skip)

@@ -48,6 +48,7 @@ def direction(case: Landing) -> Array:
     return d / np.linalg.norm(d)
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize("name", ["hexapod", "go2"])
 def test_a_tilted_landing_agrees_with_differences(name: str) -> None:
     case = landing(name, 0)
@@ -133,7 +134,7 @@ def test_the_rate_with_which_an_arc_begins_is_that_of_its_flow() -> None:
         np.testing.assert_array_equal(field_at(*given), flow_at(*given).field(*given[2:]))
 
 
-@pytest.mark.parametrize("engine", ["python", ""])
+@pytest.mark.parametrize("engine", ["python", pytest.param("", marks=pytest.mark.slow_in_python)])
 def test_events_without_a_seam_are_the_identity(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The field is the same on both sides of them, so that the saltation matrix that is worked out tells the same."""
     monkeypatch.setenv("CONTACTSIM_ENGINE", engine)

@@ -129,6 +129,7 @@ def test_a_hull_of_a_box_is_that_box() -> None:
         assert np.allclose(own.normal(p, own.region(p)), block.normal(p, block.region(p)), atol=1e-12)
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_a_hull_comes_to_rest_on_a_box(seed: int) -> None:
     """The lowest of its faces that carries it lies on the box: its corners there are at zero height."""
@@ -279,6 +280,7 @@ def test_many_gaps_at_once_are_those_one_by_one(kind: str) -> None:
         assert (np.abs(together.rates)[smooth] <= pace[smooth] + 1e-12).all()
 
 
+@pytest.mark.slow_in_python
 def test_a_box_slides_over_an_edge_and_has_a_derivative() -> None:
     """Its corners hand over to its edges, one event each: nothing fires that only touches zero."""
     world = on_fixed((0.8, 0.6, 0.2), cs.Robot.box(1.0, (0.3, 0.2, 0.1), friction=0.3), friction=0.3)

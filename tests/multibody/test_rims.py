@@ -128,6 +128,7 @@ def pyramid(rows: int, drop: float) -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(world), cs.State(*world.pack(start))
 
 
+@pytest.mark.slow_in_python
 @told
 @pytest.mark.parametrize(
     ("rows", "drop", "end"),
@@ -165,6 +166,7 @@ def thrown(seed: int) -> tuple[cs.ContactSystem, cs.State]:
     return tumbling(couple(friction=rng.uniform(0.1, 1.0), restitution=(0.0, 0.4)[seed % 2]), rng)
 
 
+@pytest.mark.slow_in_python
 @told
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 def test_thrown_cylinders_stay_outside_each_other(seed: int) -> None:
@@ -199,6 +201,7 @@ def over_an_end(friction: float, speed: float, rolling: float, ahead: float) -> 
     return cs.ContactSystem(world, OFF), cs.State(*world.pack({"body": (q, [*(turn.T @ velocity), *spin])}))
 
 
+@pytest.mark.slow_in_python
 @told
 @pytest.mark.parametrize(
     ("friction", "speed", "rolling", "ahead", "end"),
