@@ -44,8 +44,9 @@ def pytest_collection_modifyitems(config, items) -> None:
         items[:] = [item for item, no in zip(items, out, strict=True) if not no]
     if SLOW:
         return
-    marks = {"slow", "slow_in_python"} if IN_PYTHON else {"slow"}
-    skip = pytest.mark.skip(reason="runs for more than about ten seconds; set CONTACTSIM_SLOW=1")
+    reason = "runs for more than about ten seconds; set CONTACTSIM_SLOW=1"
     for item in items:
-        if not marks.isdisjoint(item.keywords):
-            item.add_marker(skip)
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason=reason))
+        elif "slow_in_python" in item.keywords and IN_PYTHON:
+            item.add_marker(pytest.mark.skip(reason=f"{reason}, or install ./plugins/contactsim_native"))

@@ -427,7 +427,7 @@ def given_of(*case: Any) -> Any:
     return pytest.param(*case, marks=() if case[-1] in IN_PYTHON else pytest.mark.slow_in_python)
 
 
-@pytest.mark.parametrize("seed", map(given_of, EXAMPLES))
+@pytest.mark.parametrize("seed", list(map(given_of, EXAMPLES)))
 def test_directions(seed: int) -> None:
     results, given = compared(seed), run(seed)[0]
     for result in results:
@@ -471,7 +471,7 @@ def test_capture_beside_a_contact_that_slips() -> None:
     assert result.estimate <= CAPTURE and result.error <= CAPTURE, str(result)
 
 
-@pytest.mark.parametrize("seed", map(given_of, [6, 27, 52, 66, 1042]))
+@pytest.mark.parametrize("seed", list(map(given_of, [6, 27, 52, 66, 1042])))
 def test_both_sides(seed: int) -> None:
     """The derivative from either side: differences by steps of one sign."""
     given, traj, lin = run(seed)
