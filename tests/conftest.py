@@ -32,7 +32,7 @@ def pytest_runtest_makereport(item):
     report = yield
     if asked is not None and not reads:
         asked.note(engine_use.RAN, item.nodeid)
-        if report.skipped and "slow" not in item.keywords:  # since what it needs is missing, perhaps an engine
+        if report.skipped and engine_use.lacks(report.longrepr):
             asked.note(engine_use.ASKED, item.nodeid)
     return report
 

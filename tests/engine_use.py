@@ -7,6 +7,7 @@ was written and did not ask are left out.
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -25,6 +26,12 @@ def module_of(test: str) -> str:
 def current() -> str:
     """The test that runs; "": none does."""
     return os.environ.get("PYTEST_CURRENT_TEST", "")
+
+
+def lacks(skipped: object) -> bool:
+    """Whether a test was skipped since something is not installed, perhaps an engine."""
+    reason = str(skipped[-1]) if isinstance(skipped, tuple) else str(skipped)
+    return "import" in reason or "install" in reason
 
 
 class Log:
@@ -64,6 +71,7 @@ def watch(log: Log) -> None:
         if event in STARTS and current():
             log.note(ASKED, current())
 
+    platform.uname().processor  # noqa: B018 - which Python finds out once, by a program
     engines.chosen = asks(engines.chosen)
     if (world := sys.modules.get("contactsim.contact_dynamics.world")) is not None:
         world.chosen = engines.chosen
