@@ -30,6 +30,7 @@ def three_hulls() -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(world), cs.State(*world.pack(start))
 
 
+@pytest.mark.slow_in_python
 def test_contacts_that_are_far_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
     for many in (1, 10**9):

@@ -56,6 +56,7 @@ def rolled(length: float, spin: float, duration: float) -> tuple[np.ndarray, flo
     return np.array([u, HIGH * np.sin(WAVES * u)]) + HALF * n - s * t, float(np.arctan(d))
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.filterwarnings("error")
 def test_a_plank_rocks_on_a_ridge() -> None:
     """Its long edges touch the ridge, no corner does; it rolls as the equation of its one coordinate says."""
@@ -85,6 +86,7 @@ def test_a_plank_lies_across_two_humps() -> None:
     assert len(traj.arcs[-1].mode.closed) == 4
 
 
+@pytest.mark.slow_in_python
 def test_edges_hand_over_to_corners_and_back_without_impact() -> None:
     """A short plank rolls to its end, where its corners hold it, and back; the derivative goes through that."""
     system = cs.ContactSystem(plank(0.3, friction=1.5), terrain=RIDGES)

@@ -37,6 +37,7 @@ def test_islands_share_the_velocities_among_them(monkeypatch: pytest.MonkeyPatch
     assert sorted(i for island in found for i in island.contacts) == list(closed)
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize("few", [0, 48])
 def test_motion_is_that_of_all_together(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(islands, "FEW", few)

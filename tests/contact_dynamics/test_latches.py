@@ -166,6 +166,7 @@ def test_a_run_with_latches_is_stored_and_read(tmp_path: Path) -> None:
     assert went_on.mode["knee"] is Mode.CLOSED
 
 
+@pytest.mark.slow_in_python
 def test_a_kneed_walker_walks_as_its_two_charts_do() -> None:
     charts = TwoCharts()
     fine = cs.Tolerances(rtol=1e-11, atol=1e-12)

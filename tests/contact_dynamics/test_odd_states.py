@@ -450,6 +450,7 @@ def test_every_sampling_instant_is_met_once(period: float) -> None:
     assert len(met) == int(np.floor(0.5 / period + 1e-9))
 
 
+@pytest.mark.slow_in_python
 def test_joint_leaves_its_limit_however_fast_the_force_falls() -> None:
     robot = cs.load_robot("solo12")
     q = robot.nominal.copy()

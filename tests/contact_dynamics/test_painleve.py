@@ -220,6 +220,7 @@ def jamming(seed: int) -> cs.Trajectory:
     return simulated(mixed_scene(seed))
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize("seed", [26, pytest.param(20, marks=pytest.mark.slow)])
 def test_what_jams_as_a_contact_begins_to_slip_goes_on(seed: int) -> None:
     """Feet of 30 kN at the edges of their cones: they slip, though they stick within rounding of the largest force."""
@@ -229,6 +230,7 @@ def test_what_jams_as_a_contact_begins_to_slip_goes_on(seed: int) -> None:
     run.check()
 
 
+@pytest.mark.slow_in_python
 def test_the_determinant_where_a_contact_begins_to_slip_is_that_of_the_direction_it_takes() -> None:
     """Held in that direction from the start, it has the same determinant by a way of its own, and the same forces."""
     run = jamming(26)

@@ -48,11 +48,14 @@ def judge(seed: int) -> None:
     traj.check()
 
 
-@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize(
+    "seed", [*QUICK[:4], *(pytest.param(seed, marks=pytest.mark.slow_in_python) for seed in QUICK[4:])]
+)
 def test_some_random_scenes(seed: int) -> None:
     judge(seed)
 
 
+@pytest.mark.slow_in_python
 def test_a_slip_that_stops_within_a_rounding_of_time_stops() -> None:
     assert run(188).status.complete  # its friction jams as it slows down: 1e7 N, and no step leads to the stop
 

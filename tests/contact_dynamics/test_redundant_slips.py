@@ -44,6 +44,7 @@ def scene(tmp_path: Path) -> SceneRun:
     return cs.load_scene(str(tmp_path / "push.toml"))
 
 
+@pytest.mark.slow_in_python
 def test_the_derivative_of_a_push_is_that_of_its_differences(scene: SceneRun) -> None:
     """Impact on resting corners, a slip that turns, its end; the pusher's friction is at the edge of its cone."""
     system, start, space = scene.system, scene.state, scene.system.mechanism.space

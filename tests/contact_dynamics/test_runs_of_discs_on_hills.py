@@ -93,6 +93,7 @@ def tipping(by: float) -> cs.State:
     return cs.State([*-(R @ arm), *pin.Quaternion(R).coeffs()], [*np.cross(w, -(R @ arm)), *w])
 
 
+@pytest.mark.slow_in_python
 def test_the_derivative_through_a_sector_that_hands_over_to_its_rim() -> None:
     system = cs.ContactSystem(cs.Robot.cylinder(1.0, 0.05, 0.1, friction=0.9), terrain=RIDGES)
     h, tight, space = 1e-4, cs.Tolerances(rtol=1e-11, atol=1e-12), system.world.space

@@ -137,11 +137,13 @@ def wave(order: int) -> Callable[[float, float, float], Array]:
     return at
 
 
-@pytest.mark.parametrize("frequency", (3.0, 7.0, 12.76, 25.0, 60.0))
+@pytest.mark.parametrize(
+    "frequency", [3.0, 12.76, *(pytest.param(w, marks=pytest.mark.slow) for w in (7.0, 25.0, 60.0))]
+)
 def test_a_ground_that_rises_for_a_moment_is_not_missed(frequency: float) -> None:
     """A mass hangs still, so steps get long: the ground comes up to it a sin(w t + phase) = 0.98 a after its phase."""
     crest, missed = np.arcsin(0.98), []
-    for phase in np.linspace(-3.0, 1.0, 9):
+    for phase in np.linspace(-3.0, 1.0, 6):
 
         def rate(order: int, t: float, phase: float = phase) -> float:
             return 0.1 * frequency**order * np.sin(frequency * t + phase + order * np.pi / 2)

@@ -52,6 +52,7 @@ def test_the_derivative_holds_through_such_a_stop() -> None:
     assert found[0, 3] == pytest.approx(0.1, abs=1e-6)
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize("seed", [74, 281])
 def test_level_robots_whose_legs_move_in_planes(seed: int) -> None:
     """No impulse stops all feet of such a robot: in 74 what stopped one of 1e-6 m/s threw it by 4e-3 m/s.

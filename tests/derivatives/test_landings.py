@@ -34,7 +34,9 @@ def thrown_box(seed: int) -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(robot), cs.State(q, np.r_[rng.uniform(-1, 1, 3), rng.uniform(-2, 2, 3)])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow_in_python) for seed in range(6, 12))]
+)
 def test_a_thrown_box_has_one_matrix(seed: int) -> None:
     """Four of them were refused: corners 1e-11 m apart are 1e-7 s apart at the end of a rattle."""
     system, start = thrown_box(seed)
@@ -48,6 +50,7 @@ def direction(case: Landing) -> Array:
     return d / np.linalg.norm(d)
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize("name", ["hexapod", "go2"])
 def test_a_tilted_landing_agrees_with_differences(name: str) -> None:
     case = landing(name, 0)
@@ -133,7 +136,7 @@ def test_the_rate_with_which_an_arc_begins_is_that_of_its_flow() -> None:
         np.testing.assert_array_equal(field_at(*given), flow_at(*given).field(*given[2:]))
 
 
-@pytest.mark.parametrize("engine", ["python", ""])
+@pytest.mark.parametrize("engine", ["python", pytest.param("", marks=pytest.mark.slow_in_python)])
 def test_events_without_a_seam_are_the_identity(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The field is the same on both sides of them, so that the saltation matrix that is worked out tells the same."""
     monkeypatch.setenv("CONTACTSIM_ENGINE", engine)

@@ -25,6 +25,7 @@ def test_through_the_impact_and_the_stops_of_both_spins() -> None:
     assert largest_error(system, thrown([0.4, 0.2, 0], [1, 1, 5.0]), 0.35, 1, parameters) < BOUND
 
 
+@pytest.mark.slow_in_python
 def test_through_breaking_away() -> None:
     system = cs.ContactSystem(ball(rolling=0.01), controller=lambda t, q, v: np.array([0, 0, 0, 0.3 * t, 0.2 * t, 0]))
     assert largest_error(system, thrown([0, 0, 0], [0, 0, 0], 0.11), 1.0, 1, ["contact.rolling"]) < BOUND

@@ -34,9 +34,9 @@ def dropped(height: float, friction: float, restitution: float, aside: float) ->
 @pytest.mark.parametrize(
     ("height", "friction", "restitution", "aside", "several"),
     [
-        (0.1, 0.3, 0.0, 0.03, True),
+        pytest.param(0.1, 0.3, 0.0, 0.03, True, marks=pytest.mark.slow_in_python),
         (0.1, 0.3, 0.4, 0.03, True),
-        (0.16, 0.4, 0.0, 0.03, True),
+        pytest.param(0.16, 0.4, 0.0, 0.03, True, marks=pytest.mark.slow_in_python),
         (0.1, 0.3, 0.0, 0.135, False),
     ],
     ids=str,

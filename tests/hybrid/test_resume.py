@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,48 +68,29 @@ def test_stopped_saved_and_resumed(tmp_path: Path, restitution: float, period: s
         same(whole, simulation.trajectory)
 
 
-@pytest.mark.parametrize("integrator", ["DOP853", "RK45", "Radau"])
-def test_every_integrator(integrator: str) -> None:
-    system = cs.Filippov(Oscillator())
-    whole = cs.simulate(system, START, (0.0, 9.0), integrator=integrator)
-    for stop in (1.0, 7.0):  # in the middle of an arc, away from where the step to an event would be cut short
-        simulation = cs.Simulation.resume(cs.simulate(system, START, (0.0, stop), integrator=integrator))
-        simulation.advance_to(9.0)
-        same(whole, simulation.trajectory)
-
-
-def stops_near_events(whole: cs.Trajectory, end: float) -> list[float]:
+def stops_near_events(whole: cs.Trajectory, end: float, events: Sequence[int]) -> list[float]:
     """Between events, at them, and just behind them: there the step in which the event was found ends at the stop."""
     times = [event.time for event in whole.all_events if 0.0 < event.time < end]
     assert times
-    near = [time + behind for time in (times[0], times[-1]) for behind in (0.0, 3e-10, 1e-6, 2e-4)]
+    near = [times[k] + behind for k in events for behind in (0.0, 3e-10, 1e-6, 2e-4)]
     return [*(stop for stop in near if stop < end), 0.61 * end]
 
 
-@pytest.mark.parametrize("law", registry.names("contact_laws"))
+LAWS = registry.names("contact_laws")
+
+
+@pytest.mark.parametrize(
+    "law", [*LAWS[::2], *(pytest.param(law, marks=pytest.mark.slow_in_python) for law in LAWS[1::2])]
+)
 def test_every_law_wherever_it_is_stopped(law: str) -> None:
     end = 0.1
     system = cs.ContactSystem(sphere(friction=0.4, restitution=0.3), law=law)
     start = cs.State([0.0, 0.0, 0.105, 0.0, 0.0, 0.0, 1.0], [0.5, 0.0, -0.2, 0.0, 3.0, 0.0])
     whole = cs.simulate(system, start, (0.0, end))
-    for stop in stops_near_events(whole, end):
+    for stop in stops_near_events(whole, end, [-1]):
         simulation = cs.Simulation.resume(cs.simulate(system, start, (0.0, stop)))
         simulation.advance_to(end)
         same(whole, simulation.trajectory)
-
-
-@pytest.mark.parametrize("integrator", ["DOP853", "RK45", "RK23", "RK4", "Radau", "Radau9", "BDF", "LSODA", None])
-def test_every_integrator_wherever_it_is_stopped(tmp_path: Path, integrator: str | None) -> None:
-    system, end = Oscillator(0.1), 3.6
-    tolerances = cs.Tolerances(rtol=1e-6, atol=1e-8, max_step=0.1 if integrator == "RK4" else np.inf)
-    options = {"integrator": integrator, "tolerances": tolerances}
-    whole = cs.simulate(system, START, (0.0, end), **options)
-    for stop in stops_near_events(whole, end):
-        half = cs.simulate(system, START, (0.0, stop), **options)
-        for begun in (half, cs.Trajectory.load(half.save(tmp_path / "half.nc"), system=system)):
-            simulation = cs.Simulation.resume(begun)
-            simulation.advance_to(end)
-            same(whole, simulation.trajectory)
 
 
 def test_what_a_user_changed_is_not_undone() -> None:

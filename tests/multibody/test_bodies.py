@@ -92,7 +92,9 @@ def thrown(seed: int) -> tuple[cs.Robot, cs.State]:
     return world, cs.State(*world.pack(start))
 
 
-@pytest.mark.parametrize("seed", range(18))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow_in_python) for seed in range(6, 18))]
+)
 def test_impacts_keep_momentum_and_its_moment(seed: int) -> None:
     world, state = thrown(seed)
     run = cs.simulate(cs.ContactSystem(world, DEEP, gravity=(0, 0, 0)), state, (0.0, 0.6))
@@ -453,6 +455,7 @@ def test_a_box_falls_off_a_box_that_stands_on_its_ground(friction: float) -> Non
     run.check()
 
 
+@pytest.mark.slow_in_python
 def test_compliant_ball_on_a_turning_box() -> None:
     """A law of springs between bodies: derivative and momentum, without events of their regions."""
     world = cs.Robot.merge([cs.Robot.box(1.0, (0.4, 0.4, 0.2), friction=0.0), cs.Robot.sphere(0.5, 0.1, friction=0.0)])

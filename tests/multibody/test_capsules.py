@@ -99,6 +99,7 @@ def test_an_end_that_slides_off_a_box_hands_over_to_the_axis() -> None:
     assert run.final.q[0] > 0.3 and run.final.v[4] > 0.5
 
 
+@pytest.mark.slow_in_python
 def test_derivative_where_an_end_hands_over_to_the_axis() -> None:
     """The corner that ends is met at its speed; the gap of what takes over, which only touches zero, says nothing."""
     world = on_fixed((0.6, 0.4, 0.2), capsule(friction=0.0), friction=0.0)

@@ -294,6 +294,7 @@ def slid_off(friction: float) -> tuple[cs.ContactSystem, cs.State]:
     return on_a_box(q, np.concatenate([turn.T @ np.array([1.0, 0.2, 0.0]), np.zeros(3)]), friction)
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.filterwarnings("error:part")
 def test_a_cone_slides_over_an_edge_and_tips() -> None:
     """Rim and tip, then rim and side, hold it; without friction no energy is lost until it is off."""

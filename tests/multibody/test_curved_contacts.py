@@ -99,7 +99,11 @@ def test_a_flat_disc_is_held_by_its_points():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.3])
 @pytest.mark.parametrize(
-    ("radius", "spin"), [(0.02, 0.5), (0.05, 0.02), (0.05, 0.08), (0.2, 0.5), (0.2, 0.02), (0.2, 0.08)]
+    ("radius", "spin"),
+    [
+        *((0.02, 0.5), (0.2, 0.5), (0.2, 0.02)),
+        *(pytest.param(*slowly, marks=pytest.mark.slow) for slowly in ((0.05, 0.02), (0.05, 0.08), (0.2, 0.08))),
+    ],
 )
 def test_a_standing_cylinder_tips_over_two_of_its_points(radius: float, spin: float, restitution: float) -> None:
     """Their rim, which lies below the chord between them, takes over, and bounces there or does not."""

@@ -170,6 +170,7 @@ def energies(run: cs.Trajectory, end: float) -> list[float]:
     return [run.system.energy(np.r_[run(t).q, run(t).v]) for t in np.linspace(0.0, end, 9)]
 
 
+@pytest.mark.slow_in_python
 def test_a_cylinder_rolls_on_a_box_and_over_its_edge() -> None:
     """First v = R w, without an event, then both rims hand over to the edge, about which it turns.
 

@@ -1,4 +1,4 @@
-"""Every MJCF file of gymnasium, dm_control and mujoco against MuJoCo itself: what is read, and free motion."""
+"""Every MJCF file of gymnasium, dm_control and mujoco against MuJoCo itself: what is read."""
 
 from __future__ import annotations
 
@@ -24,10 +24,6 @@ LOADED = 60  # files of these packages that MuJoCo's compiler takes, at least
 MOVING = 50  # of them with joints, at least
 FREE, BALL, SLIDE, HINGE = range(4)
 WITH_POINTS = (2, 3, 5, 6)  # MuJoCo's kinds of geoms that have contact points here, wherever they are
-SECONDS, STEP, HALVINGS = 0.5, 2e-4, 7
-CONVERGED = 1e-7  # rad, m: what halving the step may still change
-TIGHT = cs.Tolerances(rtol=1e-9, atol=1e-11)
-NO_CONSTRAINTS, NO_ACTUATION = 1, 2048  # MuJoCo's flags; the first is of contacts, limits, equalities and dry friction
 
 
 def _files() -> dict[str, Path]:
@@ -245,47 +241,3 @@ def test_forces_of_actuators(name: str) -> None:
         np.testing.assert_allclose(mine, np.clip(given, -limit, limit), rtol=0, atol=tol.MJCF_FORCE * scale)
         rates = d.act_dot[m.actuator_actadr[slow]]
         np.testing.assert_allclose(driven.rate(0.0, q, v, memory), rates, rtol=0, atol=1e-9 * max(1.0, scale))
-
-
-# --- free motion ------------------------------------------------------------------------------------------------
-def free(name: str) -> Any:
-    """MuJoCo's model without constraints, actuation, fluid and tendons."""
-    m = mujoco.MjModel.from_xml_path(str(FILES[name]))
-    m.opt.disableflags |= NO_CONSTRAINTS | NO_ACTUATION
-    m.opt.density = m.opt.viscosity = 0.0
-    m.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    m.tendon_stiffness[:] = m.tendon_damping[:] = 0.0
-    return m
-
-
-def reference(m: Any, start: Any) -> Any:
-    """The end of a run of RK4, whose step is halved until it converges."""
-    before = np.full(m.nq, np.inf)
-    for halving in range(HALVINGS):
-        m.opt.timestep = STEP / 2**halving
-        d = mujoco.MjData(m)
-        d.qpos, d.qvel = start.qpos, start.qvel
-        mujoco.mj_step(m, d, nstep=round(SECONDS / m.opt.timestep))
-        if np.abs(d.qpos - before).max() < CONVERGED:
-            mujoco.mj_forward(m, d)
-            return d
-        before = np.array(d.qpos)
-    raise AssertionError("MuJoCo's run does not converge")
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_free_motion(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half a second from the file's own configuration with random velocities, in its gravity."""
-    monkeypatch.chdir(tmp_path)  # where MuJoCo writes that a step was too long
-    _, robot = both(name)
-    if not robot.nv:
-        return
-    m = free(name)
-    start = mujoco.MjData(m)
-    start.qvel = 0.3 * np.random.default_rng(1).normal(size=m.nv)
-    mujoco.mj_forward(m, start)
-    q, v = configuration(m, start.qpos), velocity(m, start, start.qvel)
-    loose = robot.with_contacts([])._with(loops=(), pairs=())
-    traj = cs.simulate(cs.ContactSystem(loose, joint_limits=False), (q, v), (0.0, SECONDS), tolerances=TIGHT)
-    end = configuration(m, reference(m, start).qpos)
-    assert np.abs(robot.space.difference(traj.final.q, end)).max() < tol.MJCF_MOTION

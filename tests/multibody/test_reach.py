@@ -11,7 +11,7 @@ from contactsim.multibody.mechanism import JointPath
 from contactsim.multibody.terrain.surface import Terrain
 
 DURATION = 0.05  # s
-STEP = 1e-3  # s, between the looks whose differences are means of the rates
+STEP = 2e-3  # s, between the looks whose differences are means of the rates
 
 
 def joints_of_all_kinds() -> pin.Model:

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.optimize import brentq
 from test_bodies import FINE, check_derivative, pose
 from test_derivatives import ANALYTIC, check_impulses, check_terms, random_state
 from test_edges import OFF, REST
@@ -53,11 +54,7 @@ def touching(seed: int) -> Array:
     def placed(s: float) -> Array:
         return np.concatenate([pose(0, 0, 0, turns[0]), pose(*(s * way), turns[1])])
 
-    near, far = 0.0, 0.6
-    for _ in range(40):
-        middle = 0.5 * (near + far)
-        near, far = (near, middle) if apart(placed(middle)) > 1e-7 else (middle, far)
-    return placed(far)
+    return placed(brentq(lambda s: apart(placed(s)) - 1e-7, 0.0, 0.6, xtol=1e-13))
 
 
 @told
@@ -131,11 +128,12 @@ def pyramid(rows: int, drop: float) -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(world), cs.State(*world.pack(start))
 
 
+@pytest.mark.slow_in_python
 @told
 @pytest.mark.parametrize(
     ("rows", "drop", "end"),
     [
-        (2, 0.0, 1.0),
+        (2, 0.0, 0.3),
         pytest.param(2, 0.002, 0.5, marks=pytest.mark.slow),
         pytest.param(3, 0.0, 1.0, marks=pytest.mark.slow),
     ],
@@ -168,15 +166,16 @@ def thrown(seed: int) -> tuple[cs.ContactSystem, cs.State]:
     return tumbling(couple(friction=rng.uniform(0.1, 1.0), restitution=(0.0, 0.4)[seed % 2]), rng)
 
 
+@pytest.mark.slow_in_python
 @told
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 def test_thrown_cylinders_stay_outside_each_other(seed: int) -> None:
     system, state = thrown(seed)
-    run = cs.simulate(system, state, (0.0, 0.5), tolerances=FINE)
+    run = cs.simulate(system, state, (0.0, 0.25), tolerances=FINE)
     assert run.status.complete, run.message
     run.check()
-    assert run.events
-    assert min(apart(run(t).q) for t in np.linspace(0.0, 0.5, 51)) >= -INSIDE
+    assert any(event.impulses for event in run.events)
+    assert min(apart(run(t).q) for t in np.linspace(0.0, 0.25, 26)) >= -INSIDE
 
 
 @told
@@ -202,6 +201,7 @@ def over_an_end(friction: float, speed: float, rolling: float, ahead: float) -> 
     return cs.ContactSystem(world, OFF), cs.State(*world.pack({"body": (q, [*(turn.T @ velocity), *spin])}))
 
 
+@pytest.mark.slow_in_python
 @told
 @pytest.mark.parametrize(
     ("friction", "speed", "rolling", "ahead", "end"),

@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.optimize import brentq
 
 from contactsim.multibody.geometry import convex
 from contactsim.multibody.geometry.closest_points.equations import Pose
@@ -107,12 +108,13 @@ def test_no_normal_is_better(kinds: tuple[str, str], depth: float) -> None:
     bodies = KINDS[kinds[0]](rng), KINDS[kinds[1]](rng)
     turns, way = [pin.exp3(rng.normal(size=3)) for _ in range(2)], rng.normal(size=3)
     way /= np.linalg.norm(way)
-    near, far = 0.0, 3.0  # they overlap by the depth somewhere on the way
-    for _ in range(40):
-        middle = 0.5 * (near + far)
-        poses = Pose(turns[0], np.zeros(3)), Pose(turns[1], middle * way)
-        near, far = (middle, far) if convex.distance(bodies, poses, depth) < -depth else (near, middle)
-    poses = Pose(turns[0], np.zeros(3)), Pose(turns[1], far * way)
+
+    def at(along: float) -> tuple[Pose, Pose]:
+        return Pose(turns[0], np.zeros(3)), Pose(turns[1], along * way)
+
+    # they overlap by the depth somewhere on the way
+    along = brentq(lambda along: convex.distance(bodies, at(along), depth) + depth, 0.0, 3.0, xtol=1e-13)
+    poses = at(along)
     found = convex.distance(bodies, poses, 0.0)
     assert found == pytest.approx(-depth, rel=1e-3)
     assert improved(convex._Search(bodies, poses), rng) <= found + BETTER
