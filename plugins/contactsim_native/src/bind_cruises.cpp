@@ -431,7 +431,8 @@ void bind_cruises(nb::module_& m) {
             demand(x.shape(0) == std::size_t(arc.robot.nq + arc.robot.nv + arc.drive.memory) &&
                        values.size() == arc.guards.all.size(),
                    "a state and values of each guard");
-            thread_local GuardRoom room;
+            Workplace<GuardRoom> workplace(arc.drive);
+            GuardRoom& room = workplace.room();
             room.known = Known(), room.forget();
             References known = references(arc.mode, directions, straight);
             known.leap = thresholds.leap;

@@ -125,8 +125,29 @@ class Factors {
         return 2.0 * sum / (3.0 * n);
     }
 
+    // A bound of |A^-1|: |U^-1| |L^-1|, each as if all numbers beside its diagonal added up in it. Source: Higham,
+    // Accuracy and Stability of Numerical Algorithms, 2002, section 8.3.
+    double most_of_inverse() {
+        const int n = n_;
+        double upper = 0.0, lower = 0.0;
+        std::vector<double>& x = x_;
+        x.resize(n);
+        for (int k = 0; k < n; ++k) {
+            double sum = 1.0;
+            for (int i = 0; i < k; ++i) sum += std::abs(columns_[k * n + i]) * x[i];
+            x[k] = sum / std::abs(columns_[k * n + k]);
+            upper = std::max(upper, x[k]);
+        }
+        for (int k = n - 1; k >= 0; --k) {
+            x[k] = 1.0;
+            for (int i = k + 1; i < n; ++i) x[k] += std::abs(columns_[k * n + i]) * x[i];
+            lower = std::max(lower, x[k]);
+        }
+        return upper * lower;
+    }
+
     // 1 / (|A| |A^-1|), with an estimate of the norm of A^-1 from below that is hardly ever far off; a rougher one
-    // where that shows that it is not above `least`. Source: Higham, Accuracy and Stability of Numerical Algorithms,
+    // where that shows on which side of `least` it is. Source: Higham, Accuracy and Stability of Numerical Algorithms,
     // 2002, algorithm 15.1.
     double condition(const std::vector<double>& matrix, double least) {
         const int n = n_;
@@ -140,6 +161,7 @@ class Factors {
         // A vector to which a singular matrix happens to be blind deceives the estimate; one number of A^-1 is known.
         const double known = 1.0 / std::abs(lu_[n * n - 1]);
         if (const double rough = 1.0 / (size * known); rough <= least) return rough;
+        if (const double certain = 1.0 / (size * most_of_inverse()); certain > least) return certain;
         const double lowest = std::max(by_alternating(), known);
         std::vector<double>&x = x_, &sense = sense_;
         x.assign(n, 1.0 / n), sense.resize(n);

@@ -242,7 +242,7 @@ void bind_rates(nb::module_& m) {
                 run_stages(robot, mode, slips, drive, method, base.data(), t, h, y.data(), k.data(), points.data(),
                            first, last, known);
             };
-            if (drive.callback || (drive.gains && drive.gains->calls_back)) return run();
+            if (drive.calls_back()) return run();
             nb::gil_scoped_release released;
             run();
         },

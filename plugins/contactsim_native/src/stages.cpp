@@ -109,7 +109,8 @@ void point_of_stage(const Method& method, int stage, int n, double h, const doub
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
                 const Method& method, const double* base, double t, double h, const double* y, double* k,
                 double* points, int first, int last, Known& known, Expansion* expansion) {
-    thread_local Room room;
+    Workplace<Room> workplace(drive);
+    Room& room = workplace.room();
     const int n = 2 * robot.nv + drive.memory;
     for (int s = first; s < last; ++s) {
         double* at = points + s * n;

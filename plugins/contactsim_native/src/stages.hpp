@@ -50,8 +50,30 @@ struct Drive {
 
     void at(const Robot& robot, double t, const double* x, double* force, double* rate, Known& known) const;
 
+    // Whether that asks Python, which may go on to run something else.
+    bool calls_back() const { return callback || (gains && gains->calls_back); }
+
     // Derivatives of the force by (q, v) and what is held, into zeros; not those of a callback.
     void by_state(const Robot& robot, Rows force) const;
+};
+
+// Where a call works: in the room that this thread keeps from call to call, or in one of its own where it calls Python
+// back, in which another run may come to the same place.
+template <typename Room>
+class Workplace {
+  public:
+    explicit Workplace(const Drive& drive) : room_(drive.calls_back() ? own_.emplace() : kept()) {}
+    Workplace(const Workplace&) = delete;
+    Room& room() { return room_; }
+
+  private:
+    std::optional<Room> own_;
+    Room& room_;
+
+    static Room& kept() {
+        thread_local Room room;
+        return room;
+    }
 };
 
 struct Method {

@@ -638,9 +638,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
                  double t0, double first_step, double& t1, double* variations, int width) {
     const int nv = motion.robot.nv, held = static_cast<int>(motion.drive.held_on.size());
     const int kept = motion.drive.held_at - motion.robot.nq + nv;  // row of the variations where those held begin
-    thread_local Room kept_room;
-    Room own;  // of an arc whose drive calls Python back, which may follow another one
-    Room& room = motion.drive.gains && motion.drive.gains->calls_back ? own : kept_room;
+    Workplace<Room> workplace(motion.drive);
+    Room& room = workplace.room();
     Equations equations(motion, path, room.scratch);
     Step& step = room.step;
     step.begin(nv, held, width);
