@@ -53,7 +53,9 @@ def referred(robot: cs.Robot, look: Callable[[], None]) -> cs.ContactSystem:
 
 
 @pytest.mark.parametrize("made", [controlled, referred])
-def test_a_run_within_a_run_leaves_it_as_it_is(made: Callable[[cs.Robot, Callable[[], None]], cs.ContactSystem]) -> None:
+def test_a_run_within_a_run_leaves_it_as_it_is(
+    made: Callable[[cs.Robot, Callable[[], None]], cs.ContactSystem],
+) -> None:
     robot = cs.load_robot("solo12")
     start = cs.State(standing(robot, 0.002, (0.05, 0.02, 0.0)), np.zeros(robot.nv))
     forecast = Forecast(robot, every=40)
