@@ -17,8 +17,8 @@ from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
-from ..hybrid.event_location import Watch
-from ..hybrid.flow import Flow
+from ..hybrid.event_location import Known, Watch
+from ..hybrid.flow import Flow, Met
 from ..hybrid.manifold import Manifold
 from ..hybrid.mode_directions import field_at, flow_at, space_of
 from ..hybrid.system import CLOCK, HybridSystem, Transition
@@ -118,6 +118,7 @@ class Node:
         fired: all guards that fired here in the run itself, if it met an event here.
         clock: whether something by the clock is still to come at this instant.
         root: the node at which the run met its event here, if this one lies behind that.
+        asked: the guard whose derivative will be asked for, if one will be.
     """
 
     def __init__(
@@ -132,12 +133,13 @@ class Node:
         fired: frozenset[Hashable] | None = None,
         clock: bool = False,
         root: Node | None = None,
+        asked: Hashable | None = None,
     ) -> None:
         self.system, self.t, self.x, self.mode = system, t, x, mode
         self.tolerances, self.parameters = tolerances, parameters
         self._behind, self._fired = behind or system, fired
         self._recorded: Recorded | None = None
-        self.clock, self._root = clock, root
+        self.clock, self._root, self._asked = clock, root, asked
         self._gradients: dict[Hashable, Array] = {}
         self._by_states: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
@@ -166,6 +168,23 @@ class Node:
         return flow_at(self.system, self.mode, self.t, self.x)
 
     @lazy
+    def _begun(self) -> Flow:
+        """The flow of the mode, not from here on: of which `_met` is asked, and beyond that its layout alone."""
+        return self.system.flow(self.mode)
+
+    @lazy
+    def _met(self) -> Met | None:
+        """What the flow tells of the state at once; None: it is asked for each part."""
+        return (
+            None if "flow" in self.__dict__ or self._begun.met is None else self._begun.met(self.t, self.x, self._asked)
+        )
+
+    @property
+    def _names(self) -> tuple[Hashable, ...]:
+        """Names of the guards."""
+        return self.flow.guard_names if self._met is None else self._begun.guard_names
+
+    @lazy
     def space(self) -> Manifold:
         """Manifold of the states in the mode."""
         return space_of(self.system, self.mode, self.x)
@@ -175,6 +194,8 @@ class Node:
         """F (dim,)."""
         if "flow" in self.__dict__:  # which only guards need
             return np.asarray(self.flow.field(self.t, self.x), dtype=float)
+        if self._met is not None:
+            return self._met.field
         return np.asarray(field_at(self.system, self.mode, self.t, self.x), dtype=float)
 
     @property
@@ -183,9 +204,11 @@ class Node:
         return self.space.dim + len(self.parameters.names)
 
     @lazy
-    def watch(self) -> Watch:
+    def watch(self) -> Known:
         """The guards here."""
-        return Watch(self.flow, self.t, self.x, self.tolerances)
+        if self._met is None:
+            return Watch(self.flow, self.t, self.x, self.tolerances).known
+        return Known.of(self._begun, self.t, self._met.values, self._met.rounding, self._met.bands)
 
     # --- guards -----------------------------------------------------------------------------------------------
 
@@ -207,6 +230,8 @@ class Node:
         return self._by_states[name]
 
     def _differentiated(self, name: Hashable) -> Array:
+        if name == self._asked and self._met is not None and self._met.row is not None:
+            return self._met.row
         given = self.flow.guard_jacobian(self.t, self.x, (name,))
         if given is not None:
             return np.asarray(given, dtype=float)[0]
@@ -233,6 +258,8 @@ class Node:
         return self._slopes[name]
 
     def _slope(self, name: Hashable) -> float:
+        if name == self._asked and self._met is not None and self._met.by_time is not None:
+            return self._met.by_time
         k, still = self.flow.guard_names.index(name), self.flow.guard_still
         if still is not None and still[k]:
             return 0.0
@@ -271,7 +298,7 @@ class Node:
     @lazy
     def _near(self) -> list[tuple[Hashable, float, float]]:
         """The same of guards that fall or rise. Of a guard whose band has no end, its rounding counts."""
-        watch, names = self.watch, self.flow.guard_names
+        watch, names = self.watch, self._names
         band = np.where(np.isfinite(watch.band), watch.band, watch.rounding)
         within = np.flatnonzero(np.abs(watch.values) <= band).tolist()
         return [(names[k], float(watch.values[k]), float(watch.rounding[k])) for k in within]
@@ -320,7 +347,7 @@ class Node:
         """
         node, reset, reset_t = self._reset(fired)
         for _ in range(JUMPS):
-            jumped = frozenset() if self._went_on(fired) else node.watch.fired_at_start()
+            jumped = frozenset() if self._went_on(fired) else node.watch.below()
             if not jumped:
                 break
             node, after, after_t = node._reset(jumped)
@@ -372,7 +399,7 @@ class Node:
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
         """True for guards below zero already: they fire where the state is, not where a neighbour meets them."""
-        return fired <= self.watch.fired_at_start()
+        return fired <= self.watch.below()
 
     def _demand_transversal(self, name: Hashable) -> None:
         """Raise where a guard touches zero and rises again: within rounding a graze looks like a slow crossing.
@@ -383,7 +410,7 @@ class Node:
         if name == CLOCK or self._fired is None or name not in self._fired:
             return
         rate = self.rate(name)
-        rounding = float(self.watch.rounding[self.flow.guard_names.index(name)])
+        rounding = float(self.watch.rounding[self._names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
         curvature = (rate - self._moved(-TIME_STEP).rate(name)) / TIME_STEP

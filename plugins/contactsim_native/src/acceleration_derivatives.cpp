@@ -780,15 +780,15 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
         }
         matrix[k][k] = -turn.speed;
     }
-    add_product(unknown, -1.0, weighed, d, all, nv, wide);
+    add_sparse_product(unknown, -1.0, weighed, d, all, nv, wide, s.places);
     s.solved.resize(nv * matrix.stride);
     const Rows by_unknown{s.solved.data(), matrix.stride};
     for (int j = 0; j < all; ++j) {
         for (int k = 0; k < nv; ++k) by_unknown[k][j] = inwards[j][k];
     }
-    add_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride);
+    add_sparse_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride, s.places);
     if (!solve_dense(matrix, unknown, all, wide)) return false;
-    add_product(d, 1.0, by_unknown, unknown, nv, all, wide);
+    add_sparse_product(d, 1.0, by_unknown, unknown, nv, all, wide, s.places);
     solve_outwards(mass, robot.branches, d, wide);
     if (!told) return true;
     for (int k = size; k < all; ++k) {

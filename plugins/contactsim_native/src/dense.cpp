@@ -86,33 +86,50 @@ EVERY_WIDTH void largest_of_rows(double* __restrict found, ConstRows a, int rows
     for (int r = 0; r < rows; ++r) found[r] = largest_of(a[r], columns);
 }
 
+EVERY_WIDTH void weigh_rows(double* __restrict found, ConstRows a, const double* weights, int rows, int columns) {
+    for (int r = 0; r < rows; ++r) {
+        Eight sum = {};
+        for (int first = 0; first < columns; first += LANES) {
+            const Eight own = eight(a[r] + first), size = own < 0.0 ? -own : own;
+            sum += size * eight(weights + first);
+        }
+        found[r] = 0.0;
+        for (int l = 0; l < LANES; ++l) found[r] += sum[l];
+    }
+}
+
 EVERY_WIDTH double largest(const double* a, int count) {
     return largest_of(a, count);
 }
 
 namespace {
 
-// C += factor A B, for LANES columns and so many rows.
-WITHIN void add_tile(Rows c, double factor, ConstRows a, ConstRows b, const int rows, const int inner) {
+// C = start + factor A B, for LANES columns and so many rows; with places, A has numbers in these columns alone.
+template <bool CHOSEN>
+WITHIN void set_tile(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, const int rows, const int inner,
+                     const int* places) {
     Eight sum[TILE] = {};
-    for (int k = 0; k < inner; ++k) {
+    for (int i = 0; i < inner; ++i) {
+        const int k = CHOSEN ? places[i] : i;
         const Eight row = eight(b[k]);
         for (int r = 0; r < rows; ++r) sum[r] += a[r][k] * row;
     }
-    for (int r = 0; r < rows; ++r) eight(c[r]) += factor * sum[r];
+    for (int r = 0; r < rows; ++r) eight(c[r]) = eight(start[r]) + factor * sum[r];
 }
 
-}  // namespace
-
-namespace {
-
-WITHIN void add_tiles(Rows c, double factor, ConstRows a, ConstRows b, int rows, const int inner, int columns) {
+WITHIN void set_tiles(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, int rows, const int inner,
+                      int columns) {
     for (int first = 0; first < columns; first += LANES) {
-        const ConstRows own = b.from(0, first);
+        const ConstRows own = b.from(0, first), from = start.from(0, first);
+        const Rows to = c.from(0, first);
         int i = 0;
-        for (; i + TILE <= rows; i += TILE) add_tile(c.from(i, first), factor, a.from(i), own, TILE, inner);
-        for (; i + 2 <= rows; i += 2) add_tile(c.from(i, first), factor, a.from(i), own, 2, inner);
-        if (i < rows) add_tile(c.from(i, first), factor, a.from(i), own, 1, inner);
+        for (; i + TILE <= rows; i += TILE) {
+            set_tile<false>(to.from(i), from.from(i), factor, a.from(i), own, TILE, inner, nullptr);
+        }
+        for (; i + 2 <= rows; i += 2) {
+            set_tile<false>(to.from(i), from.from(i), factor, a.from(i), own, 2, inner, nullptr);
+        }
+        if (i < rows) set_tile<false>(to.from(i), from.from(i), factor, a.from(i), own, 1, inner, nullptr);
     }
 }
 
@@ -121,7 +138,8 @@ WITHIN void add_tiles(Rows c, double factor, ConstRows a, ConstRows b, int rows,
 namespace {
 
 // The same for one row, several tiles of which are summed together.
-WITHIN void add_row(double* c, double factor, const double* a, ConstRows b, const int inner, int columns) {
+WITHIN void set_row(double* c, const double* start, double factor, const double* a, ConstRows b, const int inner,
+                    int columns) {
     constexpr int WIDE = 4;
     int first = 0;
     for (; first + WIDE * LANES <= columns; first += WIDE * LANES) {
@@ -130,24 +148,59 @@ WITHIN void add_row(double* c, double factor, const double* a, ConstRows b, cons
             const double* row = b[k] + first;
             for (int w = 0; w < WIDE; ++w) sum[w] += a[k] * eight(row + w * LANES);
         }
-        for (int w = 0; w < WIDE; ++w) eight(c + first + w * LANES) += factor * sum[w];
+        for (int w = 0; w < WIDE; ++w) {
+            const int at = first + w * LANES;
+            eight(c + at) = eight(start + at) + factor * sum[w];
+        }
     }
     for (; first < columns; first += LANES) {
         Eight sum = {};
         for (int k = 0; k < inner; ++k) sum += a[k] * eight(b[k] + first);
-        eight(c + first) += factor * sum;
+        eight(c + first) = eight(start + first) + factor * sum;
     }
+}
+
+// The columns in which some rows of a matrix have numbers that are not zero; how many.
+WITHIN int filled_columns(ConstRows a, int rows, int columns, int* found) {
+    int count = 0;
+    for (int k = 0; k < columns; ++k) {
+        bool any = false;
+        for (int r = 0; r < rows; ++r) any = any || a[r][k] != 0.0;
+        found[count] = k, count += any;
+    }
+    return count;
 }
 
 }  // namespace
 
-EVERY_WIDTH void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
+EVERY_WIDTH void set_product(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, int rows, int inner,
+                             int columns) {
     if (rows == 1) {
-        add_row(c[0], factor, a[0], b, inner, columns);
+        set_row(c[0], start[0], factor, a[0], b, inner, columns);
     } else if (inner == BLOCK) {
-        add_tiles(c, factor, a, b, rows, BLOCK, columns);
+        set_tiles(c, start, factor, a, b, rows, BLOCK, columns);
     } else {
-        add_tiles(c, factor, a, b, rows, inner, columns);
+        set_tiles(c, start, factor, a, b, rows, inner, columns);
+    }
+}
+
+void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
+    set_product(c, c, factor, a, b, rows, inner, columns);
+}
+
+EVERY_WIDTH void add_sparse_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns,
+                                    std::vector<int>& room) {
+    room.resize(inner + 1);
+    for (int i = 0; i < rows; i += TILE) {
+        const int count = std::min(TILE, rows - i), filled = filled_columns(a.from(i), count, inner, room.data());
+        for (int first = 0; first < columns; first += LANES) {
+            const Rows own = c.from(i, first);
+            if (count == TILE) {
+                set_tile<true>(own, own, factor, a.from(i), b.from(0, first), TILE, filled, room.data());
+            } else {
+                set_tile<true>(own, own, factor, a.from(i), b.from(0, first), count, filled, room.data());
+            }
+        }
     }
 }
 
