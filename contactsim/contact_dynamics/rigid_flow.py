@@ -118,12 +118,19 @@ def _met(flow: RigidFlow, t: float, x: Array, name: Hashable | None) -> Met | No
     found = watch.met(t, x, flow._directions.copy(), flow.references.straight, k)
     if found is None:
         return None
+    accuracy = partial(_accuracy, flow, x, found.pressing, found.others)
+    field = np.concatenate([world.v(x), found.acceleration])
+    return Met(found.values, accuracy, field, found.row, _steady_slope(flow, k, found.steady))
+
+
+def _accuracy(flow: RigidFlow, x: Array, largest: float, others: float) -> tuple[Array, Array]:
+    """Rounding and band of each guard by state and forces: forces are known relative to the largest of them only."""
+    world, table = flow.arc.world, flow.table
     rounding, band = table.rounding.copy(), table.band.copy()
     rounding[table.of_places] = world.place_rounding(x)
     if table.look_at_forces:
-        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(found.pressing, found.others)
-    field = np.concatenate([world.v(x), found.acceleration])
-    return Met(found.values, rounding, band, field, found.row, _steady_slope(flow, k, found.steady))
+        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(largest, others)
+    return rounding, band
 
 
 def _steady_slope(flow: RigidFlow, k: int, steady: bool) -> float | None:
@@ -759,14 +766,13 @@ class RigidFlow(ContactFlow):
         return self.arc.velocities(t, x)
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
-        """Rounding and band of each guard: forces are known relative to the largest of them only."""
-        world, table = self.arc.world, self.table
-        rounding, band = table.rounding.copy(), table.band.copy()
-        rounding[table.of_places] = world.place_rounding(x)
+        """Rounding and band of each guard, where the flow begins."""
+        world, table, largest, others = self.arc.world, self.table, 0.0, 0.0
         if table.look_at_forces:
             motion = self.motion(t, x)
+            largest = float(np.abs(motion.forces).max(initial=0.0))
             others = self._other_forces(t, x) if motion.others is None else motion.others
-            rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(motion.forces, others)
+        rounding, band = _accuracy(self, x, largest, others)
         if self.arc.incipient:
             # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity:
             # what is left of it has not jumped, and the slip accelerates away from it.

@@ -208,7 +208,7 @@ class Node:
         """The guards here."""
         if self._met is None:
             return Watch(self.flow, self.t, self.x, self.tolerances).known
-        return Known.of(self._begun, self.t, self._met.values, self._met.rounding, self._met.bands)
+        return Known.of(self._begun, self.t, self._met.values, *self._met.accuracy())
 
     # --- guards -----------------------------------------------------------------------------------------------
 
@@ -413,10 +413,10 @@ class Node:
         rounding = float(self.watch.rounding[self._names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
-        curvature = (rate - self._moved(-TIME_STEP).rate(name)) / TIME_STEP
+        curvature = (rate - self._moved(-TIME_STEP, name).rate(name)) / TIME_STEP
         if rate < 0.0 and (curvature <= 0.0 or rate**2 > GRAZE * 2.0 * curvature * rounding):
             return
-        curvature = min(curvature, (self._moved(TIME_STEP).rate(name) - rate) / TIME_STEP)
+        curvature = min(curvature, (self._moved(TIME_STEP, name).rate(name) - rate) / TIME_STEP)
         graze = rate**2 <= GRAZE * 2.0 * abs(curvature) * rounding
         if rate >= 0.0 or (curvature > 0.0 and graze):
             how = "tangentially" if graze or rate == 0.0 else "while it rises"
@@ -427,11 +427,11 @@ class Node:
                 rate=rate,
             )
 
-    def _moved(self, h: float) -> Node:
-        """The node a little later or earlier, without an event."""
+    def _moved(self, h: float, name: Hashable) -> Node:
+        """The node a little later or earlier, without an event; of which the guard `name` is asked."""
         t, x = self.t + h, self.space.integrate(self.x, h * self.field)
-        node = Node(self.system, t, x, self.mode, self.tolerances)
-        if self.flow.beside is not None:
+        node = Node(self.system, t, x, self.mode, self.tolerances, asked=name)
+        if node._met is None and self.flow.beside is not None:
             node.__dict__["flow"] = self.flow.beside(t, x)
         return node
 

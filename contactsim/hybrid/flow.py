@@ -137,15 +137,15 @@ class Met(NamedTuple):
     """A state at which guards of a mode are met, as derivatives of events look at it.
 
     Attributes:
-        values, rounding, bands: of the guards (ng,), as those of the flow `rebased` there.
+        values: of the guards (ng,), as those of the flow `rebased` there.
+        accuracy: () -> their rounding and bands (ng,), likewise.
         field: F (dim,).
         row: D_x g (dim,) of the guard that was asked for; None: it is not told.
         by_time: its D_t g; None: it is not told.
     """
 
     values: Array
-    rounding: Array
-    bands: Array
+    accuracy: Callable[[], tuple[Array, Array]]
     field: Array
     row: Array | None
     by_time: float | None

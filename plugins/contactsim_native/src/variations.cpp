@@ -73,8 +73,12 @@ class Equations {
         began_ = began;
         drive(began);
         const Robot& robot = motion_.robot;
-        room_.acceleration.resize(robot.nv);
-        if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(), x_.data() + robot.nq,
+        room_.acceleration.resize(robot.nv), room_.forces.rates.resize(motion_.mode.rows);
+        Sweep& sweep = room_.scratch.sweep;
+        if (!begins_) {  // what slips is told by velocities alone
+            sweep.prepare(robot), sweep.motions(robot, x_.data(), x_.data() + robot.nq);
+            if (!contact_velocities(motion_.mode, sweep, x_.data() + robot.nq, room_.forces.rates.data())) return false;
+        } else if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(), x_.data() + robot.nq,
                         force_.data(), room_.scratch, room_.acceleration.data(), &room_.forces)) {
             return false;
         }
