@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
 
-INTERFACE = 31  # of what follows; an engine says for which it was made
+INTERFACE = 33  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
