@@ -7,7 +7,6 @@ parameters p, which no event changes; then guards and resets are differentiated 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable, Set
 
 import numpy as np
@@ -158,7 +157,8 @@ class Node:
             fired, behind, clock: as those of a node.
             recorded: what the run made of it, where that can be taken as it is; None: it is worked out again.
         """
-        node = copy.copy(self)
+        node = object.__new__(type(self))
+        node.__dict__.update(self.__dict__)
         node._fired, node._behind, node.clock, node._recorded = fired, behind, clock, recorded
         return node
 
@@ -449,9 +449,12 @@ class Node:
             root=self._root or self,
         )
         size, extra = self.space.dim, len(self.parameters.names)
+        if not extra:
+            matrix = np.array(self._reset_by_state(transition, fired, node), dtype=float)
+            return node, matrix, self._reset_by_time(transition, fired, node)
         matrix = np.zeros((node.space.dim + extra, size + extra))
-        if extra:  # first, since it may find what is asked for by the state as well
-            matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
+        # First, since it may find what is asked for by the state as well.
+        matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
         matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
         matrix[node.space.dim :, size:] = np.eye(extra)
         return node, matrix, self._reset_by_time(transition, fired, node)

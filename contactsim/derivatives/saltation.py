@@ -78,7 +78,7 @@ def saltation_of(F_pre: Array, F_post: Array, DxR: Array, Dxg: Array, DtR: Array
             rate=rate,
             scale=scale,
         )
-    found = np.outer((F_post - DxR @ F_pre - DtR) / rate, Dxg)
+    found: Array = ((F_post - DxR @ F_pre - DtR) / rate)[:, None] * Dxg
     found += DxR
     return found
 
@@ -91,7 +91,7 @@ def length(vector: Array) -> float:
 def is_identity(matrix: Array) -> bool:
     """Whether a matrix (m, n) is exactly the identity."""
     rows, columns = matrix.shape
-    return rows == columns and bool((matrix.diagonal() == 1.0).all()) and np.count_nonzero(matrix) == rows
+    return rows == columns == np.count_nonzero(matrix) and bool((matrix.diagonal() == 1.0).all())
 
 
 @arguments(field=FIELD)
