@@ -460,6 +460,7 @@ void bind_cruises(nb::module_& m) {
             return std::make_tuple(found.row_known, found.steady, found.pressing, found.others);
         },
         "Where the motion of an arc ends or goes on: values of all guards, the acceleration, and the derivative of one "
-        "guard by the state; whether that is told, whether nothing changes with the time, and the largest of all forces of contacts, and of all others. None "
+        "guard by the state; whether that is told, whether nothing changes with the time, and the largest of all "
+        "forces of contacts, and of all others. None "
         "where Python has to tell.");
 }

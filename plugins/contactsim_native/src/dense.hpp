@@ -132,8 +132,8 @@ struct Branches {
     void add(int ancestor);  // a row that grows from that one; -1: from the root
 };
 
-// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` has D on its diagonal, and before
-// it L, whose diagonal is one. Columns are a multiple of LANES.
+// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` has D on its diagonal, and
+// before it L, whose diagonal is one. Columns are a multiple of LANES.
 void solve_inwards(const double* factors, const Branches& branches, Rows b, int columns);
 void solve_outwards(const double* factors, const Branches& branches, Rows b, int columns);
 

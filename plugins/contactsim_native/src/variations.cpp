@@ -78,8 +78,9 @@ class Equations {
         if (!begins_) {  // what slips is told by velocities alone
             sweep.prepare(robot), sweep.motions(robot, x_.data(), x_.data() + robot.nq);
             if (!contact_velocities(motion_.mode, sweep, x_.data() + robot.nq, room_.forces.rates.data())) return false;
-        } else if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(), x_.data() + robot.nq,
-                        force_.data(), room_.scratch, room_.acceleration.data(), &room_.forces)) {
+        } else if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(),
+                               x_.data() + robot.nq, force_.data(), room_.scratch, room_.acceleration.data(),
+                               &room_.forces)) {
             return false;
         }
         int row = 0;
@@ -501,7 +502,7 @@ class Step {
     Matrix system_, v_, q_;
     Matrix by_stages_, given_;  // rates of all stages, by the stages of v, and what follows from the start
     Matrix begun_, by_turning_, moved_, missed_, none_;
-    std::vector<char> turns_place_;  // whether each velocity is of a joint whose motions do not commute
+    std::vector<char> turns_place_;              // whether each velocity is of a joint whose motions do not commute
     Matrix across_, turning_, turned_, pulled_;  // of slips, or of joints, that turn
 };
 
@@ -566,8 +567,7 @@ double rate_apart_from_turns(Equation& equation, int nv, int held) {
         for (const Bracket& bracket : equation.brackets) {
             for (int r = 0; r < bracket.size; ++r) {
                 for (int k = 0; k < bracket.size; ++k) {
-                    next[bracket.first + r] +=
-                        std::abs(bracket.matrix[r * bracket.size + k]) * sums[bracket.first + k];
+                    next[bracket.first + r] += std::abs(bracket.matrix[r * bracket.size + k]) * sums[bracket.first + k];
                 }
             }
         }
