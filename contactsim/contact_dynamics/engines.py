@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
 
-INTERFACE = 31  # of what follows; an engine says for which it was made
+INTERFACE = 33  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -384,6 +384,35 @@ class CompiledWatch(ABC):
     @abstractmethod
     def cruise(self, course: Course, directions: Array, straight: float) -> Passed:
         """See `hybrid.flow.Cruise`; slips turn their `directions` from step to step."""
+
+    def met(self, t: float, x: Array, directions: Array, straight: float, guard: int) -> PlainMeeting | None:
+        """What derivatives look at where an arc ends or goes on, and of one of its guards (-1: of none).
+
+        Slips that turn take the direction of their own velocity, in place of their `directions`, which are overwritten.
+
+        Returns:
+            None where the engine does not tell, rows depend on each other, contacts all but jam or begin to slip.
+        """
+        return None
+
+
+class PlainMeeting(NamedTuple):
+    """What `CompiledWatch.met` tells.
+
+    Attributes:
+        values: of all guards (ng,).
+        acceleration: (nv,).
+        row: D g (2 nv,) of the guard by tangent vectors (dq, dv); None: it is not told.
+        steady: whether neither the ground nor what drives the arc change with the time.
+        pressing, others: the largest of all forces of contacts, and of all others [N, N m].
+    """
+
+    values: Array
+    acceleration: Array
+    row: Array | None
+    steady: bool
+    pressing: float
+    others: float
 
 
 class PlainMotion(NamedTuple):

@@ -83,7 +83,7 @@ class ModeChoice:
         if any(kind in OF_FORCES for kind in kinds.values()):
             before = closed_forces(world, t, x, mode)
             others = float(np.abs(force).max(initial=0.0))
-            zero = world.force_rounding(np.concatenate(list(before.values())), others)
+            zero = world.force_rounding(float(np.abs(np.concatenate(list(before.values()))).max(initial=0.0)), others)
             kinds = self._by_margins(mode, kinds, before, zero)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         asked = replace(problem, guess=guess, directions=directions)

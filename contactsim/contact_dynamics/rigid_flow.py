@@ -17,7 +17,7 @@ from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
-from ..hybrid.flow import Cruise, Finding, Look, Looks, Path, Stages
+from ..hybrid.flow import Cruise, Finding, Look, Looks, Met, Path, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
@@ -107,6 +107,42 @@ def _first_rate(flow: RigidFlow, t: float, x: Array) -> Array:
     return flow._referred(t, x).field(t, x)
 
 
+def _met(flow: RigidFlow, t: float, x: Array, name: Hashable | None) -> Met | None:
+    """By the compiled arc, where slips have the directions of their velocities and all contacts are watched."""
+    arc, world, table = flow.arc, flow.arc.world, flow.table
+    apart = arc.incipient or arc.mode.redundant or world.memory or arc.mechanism.raised
+    watch = None if apart or flow.clearance < math.inf else flow._kept_watch()
+    if watch is None:
+        return None
+    k = -1 if name is None else table.names.index(cast("tuple[str, int]", name))
+    found = watch.met(t, x, flow._directions.copy(), flow.references.straight, k)
+    if found is None:
+        return None
+    accuracy = partial(_accuracy, flow, x, found.pressing, found.others)
+    field = np.concatenate([world.v(x), found.acceleration])
+    return Met(found.values, accuracy, field, found.row, _steady_slope(flow, k, found.steady))
+
+
+def _accuracy(flow: RigidFlow, x: Array, largest: float, others: float) -> tuple[Array, Array]:
+    """Rounding and band of each guard by state and forces: forces are known relative to the largest of them only."""
+    world, table = flow.arc.world, flow.table
+    rounding, band = table.rounding.copy(), table.band.copy()
+    rounding[table.of_places] = world.place_rounding(x)
+    if table.look_at_forces:
+        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(largest, others)
+    return rounding, band
+
+
+def _steady_slope(flow: RigidFlow, k: int, steady: bool) -> float | None:
+    """D_t g of a guard that does not depend on the time; None of others."""
+    mechanism, table = flow.arc.mechanism, flow.table
+    if k < 0:
+        return None
+    of_forces = table.names[k][0] in ("force", "cone")
+    still = of_forces and steady and mechanism.autonomous and not mechanism.timed
+    return 0.0 if still or table.still[k] else None
+
+
 def _beside(flow: RigidFlow, t: float, x: Array) -> RigidFlow:
     """The flow with references of (t, x)."""
     found = flow._referred(t, x)
@@ -173,7 +209,7 @@ class RigidFlow(ContactFlow):
 
     nearing, slowing, guard_by_time, first_rate = _nearing, _slowing, _guard_by_time, _first_rate
     longest_step, begun = _longest_step, _begun
-    beside = _beside
+    beside, met = _beside, _met
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
     def field(self, t: float, x: Array) -> Array:
@@ -730,14 +766,13 @@ class RigidFlow(ContactFlow):
         return self.arc.velocities(t, x)
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
-        """Rounding and band of each guard: forces are known relative to the largest of them only."""
-        world, table = self.arc.world, self.table
-        rounding, band = table.rounding.copy(), table.band.copy()
-        rounding[table.of_places] = world.place_rounding(x)
+        """Rounding and band of each guard, where the flow begins."""
+        world, table, largest, others = self.arc.world, self.table, 0.0, 0.0
         if table.look_at_forces:
             motion = self.motion(t, x)
+            largest = float(np.abs(motion.forces).max(initial=0.0))
             others = self._other_forces(t, x) if motion.others is None else motion.others
-            rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(motion.forces, others)
+        rounding, band = _accuracy(self, x, largest, others)
         if self.arc.incipient:
             # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity:
             # what is left of it has not jumped, and the slip accelerates away from it.

@@ -194,12 +194,12 @@ class Parts:
         place = ULPS * float(np.spacing(np.abs(self.q(x)).max(initial=1.0)))
         return max(self.tolerances.rearm, place)
 
-    def force_rounding(self, forces: Array, others: float) -> float:
-        """The force that counts as none [N], what a guard of forces may miss: by the largest one of the contacts.
+    def force_rounding(self, largest: float, others: float) -> float:
+        """The force that counts as none [N], what a guard of forces may miss: by the `largest` one of the contacts.
 
         Where these vanish it is known by the largest of the `others`, weights and inertial forces.
         """
-        return OF_FORCE * self.tolerances.force * max(float(np.abs(forces).max(initial=NO_FORCE)), LEAST_FORCE * others)
+        return OF_FORCE * self.tolerances.force * max(largest, NO_FORCE, LEAST_FORCE * others)
 
     def moved(self, x: Array, q: Array, v: Array) -> Array:
         """The state with another configuration and velocity."""

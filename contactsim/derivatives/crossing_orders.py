@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import NamedTuple, dataclass, scipy
+from ..common.lazy import NamedTuple, dataclass, lazy, scipy
 from ..common.representation import Brief
 from .event_linearization import Node, Passage
 from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
@@ -71,7 +70,9 @@ class Ways:
             found = node.passage(group)
             behind = self._known(found.node)
             self.word.setdefault(behind, (*self.word[node], group))
-            self._passages[node, group] = Passage(behind, found.matrix, found.jump, found.gradient)
+            if behind is not found.node:
+                found = Passage(behind, found.matrix, found.jump, found.gradient)
+            self._passages[node, group] = found
         return self._passages[node, group]
 
     def _known(self, node: Node) -> Node:
@@ -163,7 +164,7 @@ class EventData(Brief):
         """Time [s]."""
         return self.root.t
 
-    @cached_property
+    @lazy
     def ways(self) -> Ways:
         """States that neighbouring runs pass here, and the ways between them."""
         return Ways(self.root, self.groups)

@@ -7,7 +7,6 @@ parameters p, which no event changes; then guards and resets are differentiated 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable, Set
 
 import numpy as np
@@ -17,8 +16,8 @@ from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
-from ..hybrid.event_location import Watch
-from ..hybrid.flow import Flow
+from ..hybrid.event_location import Known, Watch
+from ..hybrid.flow import Flow, Met
 from ..hybrid.manifold import Manifold
 from ..hybrid.mode_directions import field_at, flow_at, space_of
 from ..hybrid.system import CLOCK, HybridSystem, Transition
@@ -118,6 +117,7 @@ class Node:
         fired: all guards that fired here in the run itself, if it met an event here.
         clock: whether something by the clock is still to come at this instant.
         root: the node at which the run met its event here, if this one lies behind that.
+        asked: the guard whose derivative will be asked for, if one will be.
     """
 
     def __init__(
@@ -132,12 +132,13 @@ class Node:
         fired: frozenset[Hashable] | None = None,
         clock: bool = False,
         root: Node | None = None,
+        asked: Hashable | None = None,
     ) -> None:
         self.system, self.t, self.x, self.mode = system, t, x, mode
         self.tolerances, self.parameters = tolerances, parameters
         self._behind, self._fired = behind or system, fired
         self._recorded: Recorded | None = None
-        self.clock, self._root = clock, root
+        self.clock, self._root, self._asked = clock, root, asked
         self._gradients: dict[Hashable, Array] = {}
         self._by_states: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
@@ -156,7 +157,8 @@ class Node:
             fired, behind, clock: as those of a node.
             recorded: what the run made of it, where that can be taken as it is; None: it is worked out again.
         """
-        node = copy.copy(self)
+        node = object.__new__(type(self))
+        node.__dict__.update(self.__dict__)
         node._fired, node._behind, node.clock, node._recorded = fired, behind, clock, recorded
         return node
 
@@ -164,6 +166,23 @@ class Node:
     def flow(self) -> Flow:
         """Field and guards of the mode."""
         return flow_at(self.system, self.mode, self.t, self.x)
+
+    @lazy
+    def _begun(self) -> Flow:
+        """The flow of the mode, not from here on: of which `_met` is asked, and beyond that its layout alone."""
+        return self.system.flow(self.mode)
+
+    @lazy
+    def _met(self) -> Met | None:
+        """What the flow tells of the state at once; None: it is asked for each part."""
+        return (
+            None if "flow" in self.__dict__ or self._begun.met is None else self._begun.met(self.t, self.x, self._asked)
+        )
+
+    @property
+    def _names(self) -> tuple[Hashable, ...]:
+        """Names of the guards."""
+        return self.flow.guard_names if self._met is None else self._begun.guard_names
 
     @lazy
     def space(self) -> Manifold:
@@ -175,6 +194,8 @@ class Node:
         """F (dim,)."""
         if "flow" in self.__dict__:  # which only guards need
             return np.asarray(self.flow.field(self.t, self.x), dtype=float)
+        if self._met is not None:
+            return self._met.field
         return np.asarray(field_at(self.system, self.mode, self.t, self.x), dtype=float)
 
     @property
@@ -183,9 +204,11 @@ class Node:
         return self.space.dim + len(self.parameters.names)
 
     @lazy
-    def watch(self) -> Watch:
+    def watch(self) -> Known:
         """The guards here."""
-        return Watch(self.flow, self.t, self.x, self.tolerances)
+        if self._met is None:
+            return Watch(self.flow, self.t, self.x, self.tolerances).known
+        return Known.of(self._begun, self.t, self._met.values, *self._met.accuracy())
 
     # --- guards -----------------------------------------------------------------------------------------------
 
@@ -207,6 +230,8 @@ class Node:
         return self._by_states[name]
 
     def _differentiated(self, name: Hashable) -> Array:
+        if name == self._asked and self._met is not None and self._met.row is not None:
+            return self._met.row
         given = self.flow.guard_jacobian(self.t, self.x, (name,))
         if given is not None:
             return np.asarray(given, dtype=float)[0]
@@ -233,6 +258,8 @@ class Node:
         return self._slopes[name]
 
     def _slope(self, name: Hashable) -> float:
+        if name == self._asked and self._met is not None and self._met.by_time is not None:
+            return self._met.by_time
         k, still = self.flow.guard_names.index(name), self.flow.guard_still
         if still is not None and still[k]:
             return 0.0
@@ -271,7 +298,7 @@ class Node:
     @lazy
     def _near(self) -> list[tuple[Hashable, float, float]]:
         """The same of guards that fall or rise. Of a guard whose band has no end, its rounding counts."""
-        watch, names = self.watch, self.flow.guard_names
+        watch, names = self.watch, self._names
         band = np.where(np.isfinite(watch.band), watch.band, watch.rounding)
         within = np.flatnonzero(np.abs(watch.values) <= band).tolist()
         return [(names[k], float(watch.values[k]), float(watch.rounding[k])) for k in within]
@@ -320,7 +347,7 @@ class Node:
         """
         node, reset, reset_t = self._reset(fired)
         for _ in range(JUMPS):
-            jumped = frozenset() if self._went_on(fired) else node.watch.fired_at_start()
+            jumped = frozenset() if self._went_on(fired) else node.watch.below()
             if not jumped:
                 break
             node, after, after_t = node._reset(jumped)
@@ -372,7 +399,7 @@ class Node:
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
         """True for guards below zero already: they fire where the state is, not where a neighbour meets them."""
-        return fired <= self.watch.fired_at_start()
+        return fired <= self.watch.below()
 
     def _demand_transversal(self, name: Hashable) -> None:
         """Raise where a guard touches zero and rises again: within rounding a graze looks like a slow crossing.
@@ -383,13 +410,13 @@ class Node:
         if name == CLOCK or self._fired is None or name not in self._fired:
             return
         rate = self.rate(name)
-        rounding = float(self.watch.rounding[self.flow.guard_names.index(name)])
+        rounding = float(self.watch.rounding[self._names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
-        curvature = (rate - self._moved(-TIME_STEP).rate(name)) / TIME_STEP
+        curvature = (rate - self._moved(-TIME_STEP, name).rate(name)) / TIME_STEP
         if rate < 0.0 and (curvature <= 0.0 or rate**2 > GRAZE * 2.0 * curvature * rounding):
             return
-        curvature = min(curvature, (self._moved(TIME_STEP).rate(name) - rate) / TIME_STEP)
+        curvature = min(curvature, (self._moved(TIME_STEP, name).rate(name) - rate) / TIME_STEP)
         graze = rate**2 <= GRAZE * 2.0 * abs(curvature) * rounding
         if rate >= 0.0 or (curvature > 0.0 and graze):
             how = "tangentially" if graze or rate == 0.0 else "while it rises"
@@ -400,11 +427,11 @@ class Node:
                 rate=rate,
             )
 
-    def _moved(self, h: float) -> Node:
-        """The node a little later or earlier, without an event."""
+    def _moved(self, h: float, name: Hashable) -> Node:
+        """The node a little later or earlier, without an event; of which the guard `name` is asked."""
         t, x = self.t + h, self.space.integrate(self.x, h * self.field)
-        node = Node(self.system, t, x, self.mode, self.tolerances)
-        if self.flow.beside is not None:
+        node = Node(self.system, t, x, self.mode, self.tolerances, asked=name)
+        if node._met is None and self.flow.beside is not None:
             node.__dict__["flow"] = self.flow.beside(t, x)
         return node
 
@@ -422,9 +449,12 @@ class Node:
             root=self._root or self,
         )
         size, extra = self.space.dim, len(self.parameters.names)
+        if not extra:
+            matrix = np.array(self._reset_by_state(transition, fired, node), dtype=float)
+            return node, matrix, self._reset_by_time(transition, fired, node)
         matrix = np.zeros((node.space.dim + extra, size + extra))
-        if extra:  # first, since it may find what is asked for by the state as well
-            matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
+        # First, since it may find what is asked for by the state as well.
+        matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
         matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
         matrix[node.space.dim :, size:] = np.eye(extra)
         return node, matrix, self._reset_by_time(transition, fired, node)

@@ -226,7 +226,7 @@ def event_data(
     took_part = {*first.contacts, *first.impulses}
     clock = first.fired & {CLOCK}
     met = first.fired - clock
-    at_start = Node(system, t, x, mode, tolerances, parameters)
+    at_start = Node(system, t, x, mode, tolerances, parameters, asked=min(met, key=str) if met else None)
     if met and took_part:
         met |= at_start.joining(took_part, met)
     recorded = None

@@ -26,6 +26,7 @@ from ..hybrid.trajectory import Event, Trajectory
 from .contract import EventDerivative
 from .event_linearization import Parameters
 from .linearized_event import EventLinearization, Panel, event_data, panel_of
+from .saltation import is_identity
 from .variational import ArcVariation
 from .zero import SAME
 
@@ -175,7 +176,8 @@ class RunDerivative:
         with one_thread():
             for stretch in stretches:
                 own = stretch.piece.saltation if isinstance(stretch.piece, EventLinearization) else self.along(stretch)
-                variations = own @ variations
+                if not is_identity(own):
+                    variations = own @ variations
         return variations[: len(variations) - extra, :n]
 
     @lazy
@@ -205,12 +207,13 @@ class RunDerivative:
 
     def along(self, stretch: Stretch) -> Array:
         """Matrix of an arc, or of a part of it; each is computed once."""
-        if stretch not in self._matrices:
+        found = self._matrices.get(stretch)
+        if found is None:
             assert isinstance(stretch.piece, ArcVariation)
             identity = np.eye(stretch.piece.dim)
             with one_thread():
-                self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
-        return self._matrices[stretch]
+                found = self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
+        return found
 
     def regained(self, t0: float | None = None) -> Array:
         """(n, n): what remains of a variation at a time (None: of the start) once the mode there holds again.

@@ -78,7 +78,9 @@ def saltation_of(F_pre: Array, F_post: Array, DxR: Array, Dxg: Array, DtR: Array
             rate=rate,
             scale=scale,
         )
-    return np.asarray(DxR + ((F_post - DxR @ F_pre - DtR) / rate)[:, None] * Dxg)
+    found: Array = ((F_post - DxR @ F_pre - DtR) / rate)[:, None] * Dxg
+    found += DxR
+    return found
 
 
 def length(vector: Array) -> float:

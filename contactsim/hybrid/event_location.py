@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import dataclass
+from ..common.lazy import NamedTuple, dataclass
 from ..errors import OutsideError, StepSizeError
 from .course import Course, Landing
 from .flow import Flow, GuardBounds, Look, Looks
@@ -77,6 +77,32 @@ def _bow(segment: Segment, t: float) -> float:
     return (4.0 * share * (1.0 - share)) ** 2
 
 
+class Known(NamedTuple):
+    """Guards at one state, and how well they are known there.
+
+    Attributes:
+        names: of the guards.
+        values, rounding, band: of each (ng,).
+    """
+
+    names: tuple[Hashable, ...]
+    values: Array
+    rounding: Array
+    band: Array
+
+    @classmethod
+    def of(cls, flow: Flow, t: float, values: Array, rounding: Array, bands: Array | float) -> Known:
+        """Those of a flow at a time: none is known better than that is, and a band holds what is rounding."""
+        paces = UNITS_A_SECOND if flow.guard_paces is None else flow.guard_paces
+        rounding = np.maximum(rounding, paces * np.spacing(abs(t)))
+        return cls(flow.guard_names, values, rounding, np.maximum(bands, rounding))
+
+    def below(self) -> frozenset[Hashable]:
+        """Guards below their band."""
+        below = self.values < -self.band
+        return frozenset([self.names[k] for k in np.flatnonzero(below).tolist()]) if below.any() else frozenset()
+
+
 class Watch:
     """The guards of one flow: which are armed, and which fire first.
 
@@ -86,6 +112,7 @@ class Watch:
 
     Attributes:
         values: the guards where the next step starts.
+        known: the guards where the flow began.
         at_once: whether the guard that fired last had not risen since the flow began: an event that follows at once.
         from_zero: whether it was zero where the flow began: the event leads back over the surface of the one before.
     """
@@ -104,10 +131,9 @@ class Watch:
             self.values = flow.begun(t, x, self.values)
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
-        paces = UNITS_A_SECOND if flow.guard_paces is None else flow.guard_paces
-        self.rounding = np.maximum(rounding, paces * np.spacing(abs(t)))
         bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
-        self.band = np.maximum(bands, self.rounding)
+        self.known = Known.of(flow, t, self.values, rounding, bands)
+        self.rounding, self.band = self.known.rounding, self.known.band
         self._floor = np.minimum(self.values, 0.0)
         self._highest = self.values.copy()
         smooth = flow.guard_smooth
@@ -122,8 +148,7 @@ class Watch:
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
-        below = self.values < -self.band
-        return self._names(np.flatnonzero(below)) if below.any() else frozenset()
+        return Known(self._flow.guard_names, self.values, self.rounding, self.band).below()
 
     def look_through(self, segment: Segment, until: float) -> tuple[list[Crossing], float | None]:
         """Guards that fire within a step from the present state, each with the bracket of its first zero.

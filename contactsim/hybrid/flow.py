@@ -133,6 +133,24 @@ class Looks(NamedTuple):
         return Looks(self.values[places], self.rates[places], pieces, self.apart[places])
 
 
+class Met(NamedTuple):
+    """A state at which guards of a mode are met, as derivatives of events look at it.
+
+    Attributes:
+        values: of the guards (ng,), as those of the flow `rebased` there.
+        accuracy: () -> their rounding and bands (ng,), likewise.
+        field: F (dim,).
+        row: D_x g (dim,) of the guard that was asked for; None: it is not told.
+        by_time: its D_t g; None: it is not told.
+    """
+
+    values: Array
+    accuracy: Callable[[], tuple[Array, Array]]
+    field: Array
+    row: Array | None
+    by_time: float | None
+
+
 # (path of a step, way so far) -> the flow that watches all guards which may fire in the step, those of the flow before
 # among them, and the way: by how much the guards that are left out may have fallen since they were looked at.
 Widened = Callable[[Path, float], "tuple[Flow, float]"]
@@ -154,6 +172,8 @@ class Flow(ABC):
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     propagated: Propagated | None = None  # variations along an arc of this flow
     first_rate: Callable[[float, Array], Array] | None = None  # (t, x) -> F of `rebased(t, x)`, where that costs less
+    # (t, x, name of a guard or None) -> all that `rebased(t, x)` tells there, where that costs less; None: it does not
+    met: Callable[[float, Array, Hashable | None], Met | None] | None = None
     # (t, x) -> the flow from a state close by, whose guards are known as well as here; None: `rebased` tells it
     beside: Callable[[float, Array], Flow] | None = None
     cruise: Cruise | None = None

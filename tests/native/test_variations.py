@@ -255,6 +255,19 @@ def test_parts_and_directions_of_an_arc_chain_to_the_whole() -> None:
     assert np.abs(whole @ directions - parts).max() < 1e-8 * np.abs(whole).max()
 
 
+def test_the_first_directions_alone_vary_as_among_all() -> None:
+    lin = cs.linearize(landing("solo12", 0).run())
+    for stretch in lin.stretches():
+        piece = stretch.piece
+        if isinstance(piece, ArcVariation) and stretch.t1 > stretch.t0:
+            all_of_them = np.eye(piece.dim)
+            whole = piece.propagate(stretch.t0, stretch.t1, all_of_them)
+            for count in (1, 8):
+                some = piece.propagate(stretch.t0, stretch.t1, all_of_them[:, :count].copy())
+                apart, size = np.abs(some - whole[:, :count]).max(), np.abs(whole).max()
+                assert apart <= PROMISED * size, (stretch.t0, count)
+
+
 def test_what_cannot_be_followed_is_told_as_in_python() -> None:
     run = solo12(lambda robot: cs.PD(robot, kp=3.0, kd=0.05))
     arc = run.arcs[-1]

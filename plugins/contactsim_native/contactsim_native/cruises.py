@@ -11,7 +11,7 @@ import numpy as np
 from contactsim.contact.limits import LEAP
 from contactsim.contact_dynamics import contact_flow, rigid_flow
 from contactsim.contact_dynamics import zero as contacts_zero
-from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
+from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards, PlainMeeting
 from contactsim.contact_dynamics.rigid_guards import SIDE
 from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
 from contactsim.hybrid import zero as hybrid_zero
@@ -270,13 +270,23 @@ class NativeWatch(CompiledWatch):
             arc.set_reach(native_reach(plain.reach), [] if plain.arms is None else plain.arms.tolist())
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):
             setattr(arc, name, getattr(guards, name))
-        self._count = len(guards.kinds)
+        self._count, self._nv = len(guards.kinds), plain.nv
 
     def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:
         """Values of all guards; None where rows depend on each other."""
         values = np.empty(self._count)
         found = _native.guards(self._arc, thresholds(), directions, straight, t, x, values)
         return values if found else None
+
+    def met(self, t: float, x: Array, directions: Array, straight: float, guard: int) -> PlainMeeting | None:
+        """Guards, motion, and the derivative of one guard."""
+        values, acceleration, row = np.empty(self._count), np.empty(self._nv), np.empty(2 * self._nv)
+        given = self._arc, thresholds(), directions, straight, t, x, guard
+        told = _native.meet(*given, values, acceleration, row)
+        if told is None:
+            return None
+        known, *others = told
+        return PlainMeeting(values, acceleration, row if known else None, *others)
 
     def gap(self, x: Array, guard: int) -> tuple[float, Look] | None:
         """A gap, and as it is looked at in steps; None where there is no ground."""

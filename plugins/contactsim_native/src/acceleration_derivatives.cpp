@@ -164,22 +164,29 @@ void subtract_needed(const Robot& robot, DerivativeScratch& s, Rows d) {
             // Forces of the joints inwards, as this one moves.
             const Spatial by_q = inertia * own.acceleration + coriolis * own.velocity + cross_force(column, s.force[i]);
             const Spatial by_v = inertia * own.by_velocity + coriolis * column;
-            for (int j = inwards; j >= 0; j = robot.ancestor[j]) {
-                d[j][k] -= dot(sweep.column[j], by_q);
-                d[j][nv + k] -= dot(sweep.column[j], by_v);
-            }
             // The force of this joint, as it and those inwards move: the column moves with the body.
             const Spatial carried = inertia * column;
             const Vec3 turned =
                 cross(coriolis.momentum, column.linear) * 2.0 + coriolis.turning.transposed() * column.angular;
-            const auto moved_by = [&](int j) {
-                const Shift& shift = s.shift[j];
-                d[k][j] -= dot(shift.acceleration, carried) + dot(turned, shift.velocity.angular);
-                d[k][nv + j] -= dot(shift.by_velocity, carried) + dot(turned, sweep.column[j].angular);
+            const auto by_place = [&](const Shift& shift) {
+                return dot(shift.acceleration, carried) + dot(turned, shift.velocity.angular);
             };
-            for (int j = joint.v; j < joint.v + joint.size; ++j) moved_by(j);
-            for (int j = inwards; j >= 0; j = robot.ancestor[j]) moved_by(j);
-            d[k][nv + k] -= robot.damping[k];
+            const auto by_velocity = [&](const Shift& shift, const Spatial& other) {
+                return dot(shift.by_velocity, carried) + dot(turned, other.angular);
+            };
+            double* row = d[k];
+            for (int j = joint.v; j < joint.v + joint.size; ++j) {
+                row[j] -= by_place(s.shift[j]), row[nv + j] -= by_velocity(s.shift[j], sweep.column[j]);
+            }
+            for (int j = inwards; j >= 0; j = robot.ancestor[j]) {
+                // All four before one is written: for all a compiler knows, the others read what is written.
+                const Spatial& other = sweep.column[j];
+                const double other_by_q = dot(other, by_q), other_by_v = dot(other, by_v);
+                const double own_by_q = by_place(s.shift[j]), own_by_v = by_velocity(s.shift[j], other);
+                d[j][k] -= other_by_q, d[j][nv + k] -= other_by_v;
+                row[j] -= own_by_q, row[nv + j] -= own_by_v;
+            }
+            row[nv + k] -= robot.damping[k];
         }
     }
     for (const Spring& spring : robot.springs) d[spring.v][spring.v] -= spring.stiffness;
@@ -780,15 +787,15 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
         }
         matrix[k][k] = -turn.speed;
     }
-    add_product(unknown, -1.0, weighed, d, all, nv, wide);
+    add_sparse_product(unknown, -1.0, weighed, d, all, nv, wide, s.places);
     s.solved.resize(nv * matrix.stride);
     const Rows by_unknown{s.solved.data(), matrix.stride};
     for (int j = 0; j < all; ++j) {
         for (int k = 0; k < nv; ++k) by_unknown[k][j] = inwards[j][k];
     }
-    add_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride);
+    add_sparse_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride, s.places);
     if (!solve_dense(matrix, unknown, all, wide)) return false;
-    add_product(d, 1.0, by_unknown, unknown, nv, all, wide);
+    add_sparse_product(d, 1.0, by_unknown, unknown, nv, all, wide, s.places);
     solve_outwards(mass, robot.branches, d, wide);
     if (!told) return true;
     for (int k = size; k < all; ++k) {

@@ -40,6 +40,7 @@ struct DerivativeScratch {
     Aligned rates, change, direct, unknown, matrix, solved;
     std::vector<double> pull;        // forces (m,) of the loops of a robot; none: it has no loops
     Matrix loop_rates, loop_change;  // derivatives of C v and, accelerations held, of C a + C' v
+    std::vector<int> places;         // of products
     int turned = -1;  // the first of columns by turns of the slips, each of its friction that turns; -1: none are asked
 };
 

@@ -1,14 +1,17 @@
 // What Python sees of arcs that are followed step by step.
 #include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "bindings.hpp"
 #include "cruise.hpp"
 #include "hiding.hpp"
+#include "meeting.hpp"
 
 using namespace native;
 
@@ -439,4 +442,26 @@ void bind_cruises(nb::module_& m) {
             return guard_values(arc, thresholds, known, t, x.data(), room, values.data());
         },
         "Values of all guards at (t, x); False where there are no forces.");
+
+    m.def(
+        "meet",
+        [](const PythonArc& arc, const Thresholds& thresholds, Out directions, double straight, double t, Row x,
+           int guard, Out values, Out acceleration, Out row) -> std::optional<std::tuple<bool, bool, double, double>> {
+            const std::size_t nv = arc.robot.nv, guards = arc.guards.all.size();
+            demand(x.shape(0) == arc.robot.nq + nv + arc.drive.memory && values.size() == guards &&
+                       directions.size() == 2 * arc.mode.closed.size() && guard < static_cast<int>(guards) &&
+                       acceleration.size() == nv && row.size() == 2 * nv,
+                   "a state, a direction (2,) of each contact, and arrays (guards,), (nv,) and (2 nv,)");
+            Workplace<GuardRoom> rooms(arc.drive);
+            Workplace<DerivativeScratch> scratches(arc.drive);
+            MetGuards found{values.data(), acceleration.data(), row.data()};
+            if (!meet(arc, thresholds, straight, t, x.data(), guard, directions.data(), rooms.room(), scratches.room(),
+                      found)) {
+                return std::nullopt;
+            }
+            return std::make_tuple(found.row_known, found.steady, found.pressing, found.others);
+        },
+        "Where the motion of an arc ends or goes on: values of all guards, the acceleration, and the derivative of one "
+        "guard by the state; whether that is told, whether nothing changes with the time, and the largest of all "
+        "forces of contacts, and of all others. None where Python has to tell.");
 }

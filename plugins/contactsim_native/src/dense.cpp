@@ -116,31 +116,56 @@ WITHIN void largest_of_rows_by(double* __restrict found, ConstRows a, int rows, 
     for (int r = 0; r < rows; ++r) found[r] = largest_by<WIDTH>(a[r], columns);
 }
 
-// C += factor A B, for one register of columns and so many rows.
+// In lanes, so that the sum is one whatever the width.
 template <int WIDTH>
-WITHIN void add_tile(Rows c, double factor, ConstRows a, ConstRows b, const int rows, const int inner) {
+WITHIN void weigh_rows_by(double* __restrict found, ConstRows a, const double* weights, int rows, int columns) {
+    for (int r = 0; r < rows; ++r) {
+        Together<WIDTH> sum[LANES / WIDTH] = {};
+        for (int first = 0; first < columns; first += LANES) {
+            for (int p = 0; p < LANES / WIDTH; ++p) {
+                const int at = first + p * WIDTH;
+                const Together<WIDTH> own = together<WIDTH>(a[r] + at), size = own < 0.0 ? -own : own;
+                sum[p] += size * together<WIDTH>(weights + at);
+            }
+        }
+        found[r] = 0.0;
+        for (int l = 0; l < LANES; ++l) found[r] += sum[l / WIDTH][l % WIDTH];
+    }
+}
+
+// C = start + factor A B, for one register of columns and so many rows; with places, A has numbers in these columns
+// alone.
+template <int WIDTH, bool CHOSEN = false>
+WITHIN void set_tile(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, const int rows, const int inner,
+                     const int* places = nullptr) {
     Together<WIDTH> sum[TILE] = {};
-    for (int k = 0; k < inner; ++k) {
+    for (int i = 0; i < inner; ++i) {
+        const int k = CHOSEN ? places[i] : i;
         const Together<WIDTH> row = together<WIDTH>(b[k]);
         for (int r = 0; r < rows; ++r) sum[r] += a[r][k] * row;
     }
-    for (int r = 0; r < rows; ++r) together<WIDTH>(c[r]) += factor * sum[r];
+    for (int r = 0; r < rows; ++r) together<WIDTH>(c[r]) = together<WIDTH>(start[r]) + factor * sum[r];
 }
 
 template <int WIDTH>
-WITHIN void add_tiles(Rows c, double factor, ConstRows a, ConstRows b, int rows, const int inner, int columns) {
+WITHIN void set_tiles(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, int rows, const int inner,
+                      int columns) {
     for (int first = 0; first < columns; first += WIDTH) {
-        const ConstRows own = b.from(0, first);
+        const ConstRows own = b.from(0, first), from = start.from(0, first);
+        const Rows to = c.from(0, first);
         int i = 0;
-        for (; i + TILE <= rows; i += TILE) add_tile<WIDTH>(c.from(i, first), factor, a.from(i), own, TILE, inner);
-        for (; i + 2 <= rows; i += 2) add_tile<WIDTH>(c.from(i, first), factor, a.from(i), own, 2, inner);
-        if (i < rows) add_tile<WIDTH>(c.from(i, first), factor, a.from(i), own, 1, inner);
+        for (; i + TILE <= rows; i += TILE) {
+            set_tile<WIDTH>(to.from(i), from.from(i), factor, a.from(i), own, TILE, inner);
+        }
+        for (; i + 2 <= rows; i += 2) set_tile<WIDTH>(to.from(i), from.from(i), factor, a.from(i), own, 2, inner);
+        if (i < rows) set_tile<WIDTH>(to.from(i), from.from(i), factor, a.from(i), own, 1, inner);
     }
 }
 
 // The same for one row, several tiles of which are summed together.
 template <int WIDTH>
-WITHIN void add_row(double* c, double factor, const double* a, ConstRows b, const int inner, int columns) {
+WITHIN void set_row(double* c, const double* start, double factor, const double* a, ConstRows b, const int inner,
+                    int columns) {
     constexpr int TILES = 4, WIDE = TILES * WIDTH;
     int first = 0;
     for (; first + WIDE <= columns; first += WIDE) {
@@ -149,23 +174,56 @@ WITHIN void add_row(double* c, double factor, const double* a, ConstRows b, cons
             const double* row = b[k] + first;
             for (int w = 0; w < TILES; ++w) sum[w] += a[k] * together<WIDTH>(row + w * WIDTH);
         }
-        for (int w = 0; w < TILES; ++w) together<WIDTH>(c + first + w * WIDTH) += factor * sum[w];
+        for (int w = 0; w < TILES; ++w) {
+            const int at = first + w * WIDTH;
+            together<WIDTH>(c + at) = together<WIDTH>(start + at) + factor * sum[w];
+        }
     }
     for (; first < columns; first += WIDTH) {
         Together<WIDTH> sum = {};
         for (int k = 0; k < inner; ++k) sum += a[k] * together<WIDTH>(b[k] + first);
-        together<WIDTH>(c + first) += factor * sum;
+        together<WIDTH>(c + first) = together<WIDTH>(start + first) + factor * sum;
     }
 }
 
 template <int WIDTH>
-WITHIN void add_product_by(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
+WITHIN void set_product_by(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, int rows, int inner,
+                           int columns) {
     if (rows == 1) {
-        add_row<WIDTH>(c[0], factor, a[0], b, inner, columns);
+        set_row<WIDTH>(c[0], start[0], factor, a[0], b, inner, columns);
     } else if (inner == BLOCK) {
-        add_tiles<WIDTH>(c, factor, a, b, rows, BLOCK, columns);
+        set_tiles<WIDTH>(c, start, factor, a, b, rows, BLOCK, columns);
     } else {
-        add_tiles<WIDTH>(c, factor, a, b, rows, inner, columns);
+        set_tiles<WIDTH>(c, start, factor, a, b, rows, inner, columns);
+    }
+}
+
+// The columns in which some rows of a matrix have numbers that are not zero; how many.
+WITHIN int filled_columns(ConstRows a, int rows, int columns, int* found) {
+    int count = 0;
+    for (int k = 0; k < columns; ++k) {
+        bool any = false;
+        for (int r = 0; r < rows; ++r) any = any || a[r][k] != 0.0;
+        found[count] = k, count += any;
+    }
+    return count;
+}
+
+template <int WIDTH>
+WITHIN void add_sparse_product_by(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns,
+                                  std::vector<int>& room) {
+    room.resize(inner + 1);
+    for (int i = 0; i < rows; i += TILE) {
+        const int count = std::min(TILE, rows - i), filled = filled_columns(a.from(i), count, inner, room.data());
+        for (int first = 0; first < columns; first += WIDTH) {
+            const Rows own = c.from(i, first);
+            const ConstRows across = b.from(0, first);
+            if (count == TILE) {
+                set_tile<WIDTH, true>(own, own, factor, a.from(i), across, TILE, filled, room.data());
+            } else {
+                set_tile<WIDTH, true>(own, own, factor, a.from(i), across, count, filled, room.data());
+            }
+        }
     }
 }
 
@@ -278,14 +336,15 @@ WITHIN bool solve_dense_by(Rows a, Rows b, int size, int columns) {
         if (rest > 0) {  // up to the end of the padding
             const Rows beside = a.from(first, end);
             solve_lower<WIDTH>(factors, beside, count, padded(rest));
-            add_product_by<WIDTH>(a.from(end, end), -1.0, below, beside, rest, count, padded(rest));
-            add_product_by<WIDTH>(b.from(end), -1.0, below, b.from(first), rest, count, columns);
+            const Rows left = a.from(end, end), left_of_b = b.from(end);
+            set_product_by<WIDTH>(left, left, -1.0, below, beside, rest, count, padded(rest));
+            set_product_by<WIDTH>(left_of_b, left_of_b, -1.0, below, b.from(first), rest, count, columns);
         }
     }
     for (int first = (size - 1) / BLOCK * BLOCK; first >= 0; first -= BLOCK) {
         const int count = std::min(BLOCK, size - first);
         solve_upper<WIDTH>(a.from(first, first), b.from(first), count, columns);
-        if (first > 0) add_product_by<WIDTH>(b, -1.0, a.from(0, first), b.from(first), first, count, columns);
+        if (first > 0) set_product_by<WIDTH>(b, b, -1.0, a.from(0, first), b.from(first), first, count, columns);
     }
     return true;
 }
@@ -296,9 +355,21 @@ OF_EVERY_WIDTH(double, largest, (const double* a, int count), (a, count))
 
 OF_EVERY_WIDTH(void, largest_of_rows, (double* found, ConstRows a, int rows, int columns), (found, a, rows, columns))
 
-OF_EVERY_WIDTH(void, add_product,
-               (Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns),
-               (c, factor, a, b, rows, inner, columns))
+OF_EVERY_WIDTH(void, weigh_rows, (double* found, ConstRows a, const double* weights, int rows, int columns),
+               (found, a, weights, rows, columns))
+
+OF_EVERY_WIDTH(void, set_product,
+               (Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns),
+               (c, start, factor, a, b, rows, inner, columns))
+
+void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
+    set_product(c, c, factor, a, b, rows, inner, columns);
+}
+
+OF_EVERY_WIDTH(void, add_sparse_product,
+               (Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns,
+                std::vector<int>& room),
+               (c, factor, a, b, rows, inner, columns, room))
 
 OF_EVERY_WIDTH(void, solve_inwards, (const double* factors, const Branches& branches, Rows b, int columns),
                (factors, branches, b, columns))

@@ -106,8 +106,18 @@ double largest(const double* a, int count);
 // The same of each row; columns are a multiple of LANES.
 void largest_of_rows(double* found, ConstRows a, int rows, int columns);
 
+// sum |a_k| weights[k] of each row; columns are a multiple of LANES.
+void weigh_rows(double* found, ConstRows a, const double* weights, int rows, int columns);
+
 // C += factor A B, A (rows, inner) and B (inner, columns); columns are a multiple of LANES.
 void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns);
+
+// C = start + factor A B; rows of `start` may be one and the same.
+void set_product(Rows c, ConstRows start, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns);
+
+// `add_product` of an A in whose rows many numbers are zero, of neighbours in the same columns.
+void add_sparse_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns,
+                        std::vector<int>& room);
 
 // Where a matrix along a tree has numbers in its lower triangle: each row at the branch from the root to its own, last.
 // They follow each other row by row.
@@ -122,8 +132,8 @@ struct Branches {
     void add(int ancestor);  // a row that grows from that one; -1: from the root
 };
 
-// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` has D on its diagonal, and before
-// it L, whose diagonal is one. Columns are a multiple of LANES.
+// B = L^-T B and B = L^-1 D^-1 B in place, of a matrix L^T D L along a tree: `factors` has D on its diagonal, and
+// before it L, whose diagonal is one. Columns are a multiple of LANES.
 void solve_inwards(const double* factors, const Branches& branches, Rows b, int columns);
 void solve_outwards(const double* factors, const Branches& branches, Rows b, int columns);
 

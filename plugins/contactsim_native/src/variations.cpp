@@ -73,9 +73,14 @@ class Equations {
         began_ = began;
         drive(began);
         const Robot& robot = motion_.robot;
-        room_.acceleration.resize(robot.nv);
-        if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(), x_.data() + robot.nq,
-                        force_.data(), room_.scratch, room_.acceleration.data(), &room_.forces)) {
+        room_.acceleration.resize(robot.nv), room_.forces.rates.resize(motion_.mode.rows);
+        Sweep& sweep = room_.scratch.sweep;
+        if (!begins_) {  // what slips is told by velocities alone
+            sweep.prepare(robot), sweep.motions(robot, x_.data(), x_.data() + robot.nq);
+            if (!contact_velocities(motion_.mode, sweep, x_.data() + robot.nq, room_.forces.rates.data())) return false;
+        } else if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(),
+                               x_.data() + robot.nq, force_.data(), room_.scratch, room_.acceleration.data(),
+                               &room_.forces)) {
             return false;
         }
         int row = 0;
@@ -288,23 +293,34 @@ class Step {
 
     // q = q0 + W (v - ad q), in place.
     void move_places(int s, const std::vector<Equation>& at, const Start& start) {
-        given_.shape(s * nv_, wide_);
-        std::copy_n(v_.data.data(), s * nv_ * wide_, given_.data.data());
+        given_.shape(s * nv_, wide_), turns_place_.assign(nv_, 0);
+        for (const Bracket& bracket : at[0].brackets) {
+            std::fill_n(turns_place_.begin() + bracket.first, bracket.size, 1);
+            for (int i = 0; i < s; ++i) {
+                const int first = i * nv_ + bracket.first;
+                std::copy_n(v_.rows()[first], bracket.size * wide_, given_.rows()[first]);
+            }
+        }
         for (int i = 0; i < s; ++i) subtract_brackets(at[i], 1.0, q(i), given_.rows().from(i * nv_));
-        for (int i = 0; i < s; ++i) std::copy_n(start.q.data, nv_ * wide_, q(i).data);
-        add_stages(q_, 1.0, given_, s);
+        for (int r = 0; r < nv_; ++r) {
+            set_stages(q_.rows().from(r), {start.q[r], 0}, (turns_place_[r] ? given_ : v_).rows().from(r), s);
+        }
     }
 
     // The same for v = v0 + W v', where what slips turn is solved for; by how much stages changed, relative to rows.
     // In the first pass stages are as the step starts.
     double change_speeds(int s, std::vector<Equation>& at, const Start& start, double floor, bool first) {
-        given_.clear(s * nv_, wide_), missed_.shape(s * nv_, wide_);
+        given_.shape(s * nv_, wide_), missed_.shape(s * nv_, wide_), none_.clear(1, wide_);
         for (int i = 0; i < s; ++i) {
             const Rows rates = given_.rows().from(i * nv_), by_state = at[i].by_state.rows();
             if (first && each_alone_) {
-                for (int r = 0; r < nv_; ++r) std::copy_n(by_state[r], 2 * nv_, rates[r]);
+                const int given = std::min(2 * nv_, wide_);  // of fewer variations the first columns
+                for (int r = 0; r < nv_; ++r) {
+                    std::copy_n(by_state[r], given, rates[r]);
+                    std::fill(rates[r] + given, rates[r] + wide_, 0.0);
+                }
             } else {
-                add_product(rates, 1.0, by_state, q(i), nv_, nv_, wide_);
+                set_product(rates, {none_.data.data(), 0}, 1.0, by_state, q(i), nv_, nv_, wide_);
                 add_product(rates, 1.0, by_state.from(0, nv_), v(i), nv_, nv_, wide_);
             }
             if (held_) add_product(rates, 1.0, by_state.from(0, 2 * nv_), start.held, nv_, held_, wide_);
@@ -347,14 +363,15 @@ class Step {
     // Adds to what stages of v are given what turning slips make of it.
     bool pass_turns(int s, std::vector<Equation>& at, Matrix& stages) {
         if (!turns_) return true;
-        turning_ = across_, turned_.clear(s * turns_, wide_), pulled_.clear(s * nv_, wide_);
+        turning_ = across_, turned_.shape(s * turns_, wide_), pulled_.shape(s * nv_, wide_);
+        const ConstRows none{none_.data.data(), 0};
         for (int i = 0; i < s; ++i) {
-            add_product(turned_.rows().from(i * turns_), 1.0, at[i].across.rows(), stages.rows().from(i * nv_), turns_,
-                        nv_, wide_);
+            set_product(turned_.rows().from(i * turns_), none, 1.0, at[i].across.rows(), stages.rows().from(i * nv_),
+                        turns_, nv_, wide_);
         }
         if (!solve_dense(turning_.rows(), turned_.rows(), s * turns_, wide_)) return false;
         for (int i = 0; i < s; ++i) {
-            add_product(pulled_.rows().from(i * nv_), 1.0, at[i].by_state.rows().from(0, 2 * nv_ + held_),
+            set_product(pulled_.rows().from(i * nv_), none, 1.0, at[i].by_state.rows().from(0, 2 * nv_ + held_),
                         turned_.rows().from(i * turns_), nv_, turns_, wide_);
         }
         add_stages(stages, 1.0, pulled_, s);
@@ -425,6 +442,12 @@ class Step {
         }
     }
 
+    // One row of each stage, `start` and the sum of w_ij times that of stage j of `from`.
+    void set_stages(Rows to, ConstRows start, Rows from, int s) {
+        const Rows weights{weights_.data(), s};
+        set_product({to.data, nv_ * wide_}, start, 1.0, weights, {from.data, nv_ * wide_}, s, s, wide_);
+    }
+
     // R q (size, width) of a joint at a stage.
     void begin(Turning& turning, int stage, int stages, const Start& start, Rows out) const {
         for (int r = 0; r < turning.size; ++r) std::fill_n(out[r], wide_, 0.0);
@@ -435,8 +458,7 @@ class Step {
     // The stages of q, from those of v.
     void follow(int s, const Start& start) {
         q_.shape(s * nv_, wide_);
-        for (int i = 0; i < s; ++i) std::copy_n(start.q.data, nv_ * wide_, q(i).data);
-        add_stages(q_, 1.0, v_, s);
+        for (int r = 0; r < nv_; ++r) set_stages(q_.rows().from(r), {start.q[r], 0}, v_.rows().from(r), s);
         for (Turning& turning : turnings_) {
             const int size = turning.size, n = s * size;
             turned_.clear(n, wide_), pulled_.shape(n, wide_);
@@ -479,73 +501,79 @@ class Step {
     std::vector<Turning> turnings_;
     Matrix system_, v_, q_;
     Matrix by_stages_, given_;  // rates of all stages, by the stages of v, and what follows from the start
-    Matrix begun_, by_turning_, moved_, missed_;
+    Matrix begun_, by_turning_, moved_, missed_, none_;
+    std::vector<char> turns_place_;              // whether each velocity is of a joint whose motions do not commute
     Matrix across_, turning_, turned_, pulled_;  // of slips, or of joints, that turn
 };
 
 // Room that is kept from arc to arc, most of which are short.
 struct Room {
     DerivativeScratch scratch;
-    Equation before;
+    Equation before, end_of_last;
     std::vector<Equation> at;
     Step step;
 };
 
-// sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s].
+// sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s]. With ad those of
+// the brackets, A = (-ad, 1; K, D) and A^2 = (ad^2 + K, D - ad; D K - K ad, K + D^2).
 double rate_of(Equation& equation, int nv) {
     const int n = 2 * nv;
-    thread_local Matrix whole, square;
-    whole.clear(n, n), square.clear(n, n);
+    const Rows by_state = equation.by_state.rows();
+    thread_local Matrix square;
+    square.clear(n, n);
+    const Rows above = square.rows(), below = above.from(nv);
     for (int r = 0; r < nv; ++r) {
-        whole.rows()[r][nv + r] = 1.0;
-        std::copy_n(equation.by_state.rows()[r], n, whole.rows()[nv + r]);
+        std::copy_n(by_state[r], n, above[r]);
+        std::copy_n(by_state[r], nv, below[r] + nv);
     }
+    add_product(below, 1.0, by_state.from(0, nv), by_state, nv, nv, square.stride);
     for (const Bracket& bracket : equation.brackets) {
-        for (int r = 0; r < bracket.size; ++r) {
-            for (int c = 0; c < bracket.size; ++c) {
-                whole.rows()[bracket.first + r][bracket.first + c] = -bracket.matrix[r * bracket.size + c];
+        const int size = bracket.size, first = bracket.first;
+        for (int k = 0; k < size; ++k) {
+            const double* own = &bracket.matrix[k * size];
+            for (int r = 0; r < size; ++r) {
+                const double share = bracket.matrix[r * size + k];
+                add_scaled(above[first + r] + first, share, own, size);
+                above[first + r][nv + first + k] -= share;
             }
+            for (int r = 0; r < nv; ++r) add_scaled(below[r] + first, -by_state[r][first + k], own, size);
         }
     }
-    add_product(square.rows(), 1.0, whole.rows(), whole.rows(), n, n, whole.stride);
-    double largest = 0.0;
-    for (int r = 0; r < n; ++r) {
-        double sum = 0.0;
-        for (int c = 0; c < n; ++c) sum += std::abs(square.rows()[r][c]);
-        largest = std::max(largest, sum);
-    }
-    return std::sqrt(largest);
+    std::vector<double> sums(n), ones(square.stride, 0.0);  // padding counts for nothing
+    std::fill_n(ones.begin(), n, 1.0);
+    weigh_rows(sums.data(), square.rows(), ones.data(), n, square.stride);
+    return std::sqrt(*std::max_element(sums.begin(), sums.end()));
 }
 
 // A bound on the rate [1/s] of all but slips that turn: sqrt of the largest row of |A|^2 without them.
 double rate_apart_from_turns(Equation& equation, int nv, int held) {
     const int n = 2 * nv, turns = static_cast<int>(equation.across.data.size()) / std::max(equation.across.stride, 1);
-    std::vector<double> row(n), sizes(n, 0.0);  // sums of |A| without what turns
-    thread_local Matrix size;
-    size.clear(n, n);
+    thread_local Matrix below;  // of A without what turns; above are brackets and ones
+    below.clear(nv, n);
     for (int r = 0; r < nv; ++r) {
-        double* own = size.rows()[nv + r];
-        std::copy_n(equation.by_state.rows()[r], n, own), size.rows()[r][nv + r] = 1.0;
+        double* own = below.rows()[r];
+        std::copy_n(equation.by_state.rows()[r], n, own);
         for (int a = 0; a < turns; ++a) {
             add_scaled(own + nv, -equation.by_state.rows()[r][n + held + a], equation.across.rows()[a], nv);
         }
     }
-    for (const Bracket& bracket : equation.brackets) {
-        for (int r = 0; r < bracket.size; ++r) {
-            std::copy_n(&bracket.matrix[r * bracket.size], bracket.size,
-                        size.rows()[bracket.first + r] + bracket.first);
+    // Sums of |A|, then of |A| times these.
+    std::vector<double> sums(below.stride, 0.0), twice(n);
+    std::fill_n(sums.begin(), n, 1.0);
+    for (std::vector<double>* found : {&sums, &twice}) {
+        std::vector<double> next(n);
+        weigh_rows(next.data() + nv, below.rows(), sums.data(), nv, below.stride);
+        for (int r = 0; r < nv; ++r) next[r] = sums[nv + r];
+        for (const Bracket& bracket : equation.brackets) {
+            for (int r = 0; r < bracket.size; ++r) {
+                for (int k = 0; k < bracket.size; ++k) {
+                    next[bracket.first + r] += std::abs(bracket.matrix[r * bracket.size + k]) * sums[bracket.first + k];
+                }
+            }
         }
+        std::copy(next.begin(), next.end(), found->begin());
     }
-    for (int r = 0; r < n; ++r) {
-        for (int k = 0; k < n; ++k) sizes[r] += std::abs(size.rows()[r][k]);
-    }
-    double largest = 0.0;
-    for (int r = 0; r < n; ++r) {
-        double sum = 0.0;
-        for (int k = 0; k < n; ++k) sum += std::abs(size.rows()[r][k]) * sizes[k];
-        largest = std::max(largest, sum);
-    }
-    return std::sqrt(largest);
+    return std::sqrt(*std::max_element(twice.begin(), twice.end()));
 }
 
 // The length of steps, counted in those of the run, and their methods, by what the last one missed.
@@ -652,8 +680,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
     const RunSteps run(path, turns);
     const auto singular = [&](double when) { return t1 = when, Ending::singular; };
     StepChoice choice(schemes, control, turns, run.place(t0 + std::min(first_step, t1 - t0)) - run.place(t0));
-    double t = t0;
-    Equation& before = room.before;
+    double t = t0, told = std::numeric_limits<double>::quiet_NaN();
+    Equation &before = room.before, &end_of_last = room.end_of_last;  // that of a step that missed too much, at `told`
     std::vector<Equation>& at = room.at;
     if (!equations.at(t0, before)) return singular(t0);
     while (t < t1) {
@@ -670,13 +698,19 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         at.resize(std::max<std::size_t>(at.size(), stages));
         for (int i = 0; i < stages; ++i) {
             const double when = pace.time(scheme.nodes[i]);
-            if (!equations.at(when, at[i])) return singular(when);
+            if (when == told) {
+                std::swap(at[i], end_of_last);
+            } else if (!equations.at(when, at[i])) {
+                return singular(when);
+            }
         }
         double error = std::numeric_limits<double>::infinity();
         if (step.take(scheme, pace, at, start, choice.iterates, control)) {
             error = step.error(scheme, slope, before, start, control);
         }
         choice.learn(error);
+        told = error <= control.rtol ? std::numeric_limits<double>::quiet_NaN() : pace.time(scheme.nodes.back());
+        if (!std::isnan(told)) std::swap(end_of_last, at[stages - 1]);
         if (error <= control.rtol) {
             for (int r = 0; r < nv; ++r) {
                 std::copy_n(step.q(stages - 1)[r], width, start.q[r]);
