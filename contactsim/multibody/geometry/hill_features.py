@@ -412,7 +412,14 @@ class FlatOnHills(PassingPair):
         if found is not None:
             return found.distance - self.radius
         low = self._looked(place).low
-        return low if low < -OFF and not self.radius else max(low, 0.0) + OFF
+        return low if self._sunk(low) else max(low, 0.0) + OFF
+
+    def _sunk(self, low: float) -> bool:
+        return low < -OFF and not self.radius
+
+    def lifted(self, place: Place) -> bool:
+        """Whether it is in the ground where it does not act: it has no point then that could be another one's."""
+        return self._clearance(place)[1] and self._sunk(self._looked(place).low) and self._acting(place) is None
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its borders, from 1 on, and the directions that lead on from it."""
