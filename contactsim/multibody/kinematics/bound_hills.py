@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -17,10 +18,11 @@ from ...common.lazy import lazy
 from ...hybrid.flow import Look
 from ..forest import roots_of
 from ..geometry.features import PairShape
-from ..geometry.hill_features import ACTING
+from ..geometry.hill_features import ACTING, FlatOnHills
 from ..geometry.hill_pieces import OnHills, carried, corners_of, features_of
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import ResolvedPair
+from ..geometry.plain_flats import Compile, Searches
 from ..geometry.shapes import Region
 from ..mechanism import ContactMechanism, GapBounds, JointPath, kinetic_of, static_of
 from ..terrain.hills import Hills
@@ -37,14 +39,22 @@ if TYPE_CHECKING:
 Inner = BoundRobot | BoundShapes | BoundWorld
 
 
-def with_edges_on_hills(mechanism: ContactMechanism, robot: RobotModel, terrain: Terrain) -> ContactMechanism:
-    """The mechanism of a robot with contacts for the edges and faces of its bodies on hills, if there are any."""
+def with_edges_on_hills(
+    mechanism: ContactMechanism, robot: RobotModel, terrain: Terrain, compile_: Compile | None = None
+) -> ContactMechanism:
+    """The mechanism of a robot with contacts for the edges and faces of its bodies on hills, if there are any.
+
+    Args:
+        mechanism: that without them.
+        robot, terrain: the robot and its ground.
+        compile_: compiles their searches for nearest points; None: Python looks.
+    """
     bodies = carried(robot, terrain)
     if not bodies:
         return mechanism
     assert isinstance(terrain, Hills)
     assert isinstance(mechanism, (BoundRobot, BoundShapes, BoundWorld))
-    found = BoundHills(mechanism, robot, terrain, bodies)
+    found = BoundHills(mechanism, robot, terrain, bodies, Searches(terrain.plain_hills(), compile_))
     return found if found.same_rows else mechanism
 
 
@@ -58,6 +68,12 @@ def _without(inner: Inner, contacts: Sequence[int]) -> Inner:
     return found
 
 
+def _among(searches: Searches, pair: PairShape) -> PairShape:
+    """A feature among those that are searched for together."""
+    assert isinstance(pair.features, FlatOnHills)
+    return replace(pair, features=replace(pair.features, among=(searches, searches.add(pair.features.plain()))))
+
+
 class BoundHills(BoundWorld):
     """A robot on hills, some of whose bodies touch these with edges and faces.
 
@@ -65,6 +81,7 @@ class BoundHills(BoundWorld):
         inner: its mechanism, on the same ground.
         robot, terrain: these.
         bodies: those whose edges and faces meet the ground.
+        searches: who looks for the nearest points of these.
     """
 
     def __init__(
@@ -73,13 +90,15 @@ class BoundHills(BoundWorld):
         robot: RobotModel,
         terrain: Hills,
         bodies: Sequence[OnHills],
+        searches: Searches,
     ) -> None:
         features, corners, points, replaced = list[ResolvedPair](), list[PairShape](), list[int](), list[int]()
         for body in bodies:
             point = robot.contacts[body.points[0]]
             numbers = kinetic_of(point), static_of(point), point.restitution
-            features += [ResolvedPair(pair, *numbers, None) for pair in features_of(body, terrain)]
-            corners += corners_of(body, terrain)
+            pairs = [_among(searches, pair) for pair in features_of(body, terrain)]
+            features += [ResolvedPair(pair, *numbers, None) for pair in pairs]
+            corners += [_among(searches, pair) for pair in corners_of(body, terrain)]
             (replaced if body.discs else points).extend(body.points)
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
         self._join(_without(inner, replaced) if replaced else inner, features, roots_of(robot.model))

@@ -33,6 +33,9 @@ from .events import NativeEvents
 from .solids import native_sharp, native_solid, padded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from contactsim.multibody.terrain.plain_hills import PlainHills
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
@@ -265,7 +268,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 31  # of the engines of contactsim that it was written for
+    interface = 32  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:
@@ -278,6 +281,12 @@ class NativeEngine(Engine):
     def compiled(self, arc: PlainArc) -> CompiledArc | None:
         """The arc in C++; None where gains act on joints that are no single angle or length."""
         return NativeArc(arc) if knows_gains(arc) else None
+
+    def flats(self, flats: Sequence[PlainFlat], ground: PlainHills) -> CompiledFlats:
+        """Nearest points of edges, faces and rims in C++."""
+        from .flats import NativeFlats  # which only robots on hills need
+
+        return NativeFlats(flats, native_hills(ground))
 
     def events(self, world: PlainEvents) -> CompiledEvents | None:
         """The events in C++; None where its arcs are not."""

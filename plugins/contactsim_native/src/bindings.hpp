@@ -152,6 +152,7 @@ PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_call
 void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
 void bind_events(nb::module_& m);
+void bind_flats(nb::module_& m);
 void bind_journeys(nb::module_& m);
 void bind_solids(nb::module_& m);
 void bind_variations(nb::module_& m);

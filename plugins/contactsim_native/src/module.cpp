@@ -308,6 +308,7 @@ NB_MODULE(_native, m) {
     bind_robot(m);
     add_hills(m);
     bind_solids(m);
+    bind_flats(m);
     bind_laws(m);
     bind_mode(m);
     bind_drive(m);
