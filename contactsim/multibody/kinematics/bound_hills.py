@@ -32,7 +32,7 @@ from .bound_shapes import BoundShapes
 from .bound_world import BoundWorld
 
 if TYPE_CHECKING:
-    from ..plain_robot import PlainRobot
+    from ..plain_robot import PlainFeature, PlainRobot
     from ..robot_model import RobotModel
     from ..terrain import Terrain
 
@@ -74,6 +74,15 @@ def _among(searches: Searches, pair: PairShape) -> PairShape:
     return replace(pair, features=replace(pair.features, among=(searches, searches.add(pair.features.plain()))))
 
 
+def _plain_feature(pair: PairShape, corner: bool) -> PlainFeature:
+    from ..plain_robot import PlainFeature
+
+    features, at = pair.features, pair.placement_a
+    assert isinstance(features, FlatOnHills)
+    extent = features.extent_a
+    return PlainFeature(features.plain(), np.array(at.rotation), np.array(at.translation), extent, corner)
+
+
 class BoundHills(BoundWorld):
     """A robot on hills, some of whose bodies touch these with edges and faces.
 
@@ -102,14 +111,35 @@ class BoundHills(BoundWorld):
             (replaced if body.discs else points).extend(body.points)
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
         self._join(_without(inner, replaced) if replaced else inner, features, roots_of(robot.model))
-        self._own = *points, *replaced
+        self._own, self._replaced = (*points, *replaced), len(replaced) > 0
         self._corners = {point: len(features) + k for k, point in enumerate(points)}
         self.kinked |= self._corners.keys()
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
-        """None: compiled engines know no edges that take over from corners."""
-        return None
+        """That of the robot on its ground, with edges, faces and corners; None where discs stand for points of rims."""
+        from ..geometry.plain_pairs import plain_frame
+        from ..plain_robot import PlainContact, plain_joints
+
+        ground, joints = self.inner.plain_robot, plain_joints(self._pairs.model)
+        if ground is None or joints is None or ground.ground.hills is None or self._replaced:
+            return None
+        frame = plain_frame(self._pairs.frame, len(ground.ground.basis))
+        if frame is None or (ground.frame is not None and not np.array_equal(frame.across, ground.frame.across)):
+            return None
+        number, contacts = joints[1], list(ground.contacts)
+        hosts = [-1] * len(number) if self.reach is None else self.reach.index.tolist()
+        for point, corner in self._corners.items():
+            known = contacts[point]
+            assert known is not None
+            contacts[point] = replace(known, feature=_plain_feature(self._pairs.pairs[corner], corner=True))
+        own = []
+        for pair in self._pairs.pairs[: self._behind - self._first]:
+            feature = _plain_feature(pair, corner=False)
+            numbers = number[pair.joint_a], feature.place, pair.features.radius_a
+            own.append(PlainContact(*numbers, host=hosts[pair.joint_a], feature=feature))
+        contacts[self._first : self._first] = own
+        return replace(ground, contacts=tuple(contacts), frame=frame)
 
     @property
     def same_rows(self) -> bool:

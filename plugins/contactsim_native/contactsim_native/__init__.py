@@ -161,7 +161,13 @@ class NativeArc(CompiledArc):
             else:
                 state = STATES.index(closed.state if rigid else "smooth")
                 sphere = contact.joint, contact.centre.tolist(), contact.radius
-                if contact.other is None:
+                if contact.feature is not None:
+                    from .flats import native_feature  # which only robots on hills need
+
+                    assert robot.ground.hills is not None
+                    own = native_feature(contact.feature, robot.ground.hills)
+                    self._mode.add_feature(*sphere, own, state, closed.friction)
+                elif contact.other is None:
                     self._mode.add_point(*sphere, state, closed.friction)
                 else:
                     touched = native_solid(contact.other), native_sharp(contact), padded(closed.region)
@@ -172,7 +178,9 @@ class NativeArc(CompiledArc):
         if arc.redundant:
             self._mode.make_redundant(REDUNDANCY, [closed.static_friction for closed in arc.closed])
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._redundant)
+        features = [closed.contact.feature for closed in arc.closed]
+        self._flat = any(feature is not None and not feature.corner for feature in features)
+        self._differentiable = not (arc.drive is not None or self._redundant or self._flat)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -200,9 +208,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is.
+        None, too, of a ground that moves, of which the time says where it is, and where edges or faces touch hills.
         """
-        if self._redundant or self._plain.ground.motion is not None:
+        if self._redundant or self._flat or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))

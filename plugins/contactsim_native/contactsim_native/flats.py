@@ -11,6 +11,9 @@ from contactsim.multibody import zero
 from contactsim.multibody.geometry import discs_on_hills, hill_features
 from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat, PlainLowest
 
+from contactsim.multibody.plain_robot import PlainFeature
+from contactsim.multibody.terrain.plain_hills import PlainHills
+
 from . import _native
 
 Array = np.ndarray
@@ -31,6 +34,8 @@ RULES = {
     "tiny": discs_on_hills.TINY,
     "later": discs_on_hills.LATER,
     "loose": zero.LOOSE,
+    "one_point": zero.ONE_POINT,
+    "one_normal": zero.ONE_NORMAL,
 }
 
 
@@ -57,6 +62,15 @@ def native_flat(flat: PlainFlat, hills: _native.Hills) -> _native.Flat:
         axis, rim, alone, sided, off = flat.disc
         made.on_disc(axis.tolist(), rim, alone, sided, off.tolist())
     return made
+
+
+@lru_cache(maxsize=1024)
+def native_feature(feature: PlainFeature, hills: PlainHills) -> _native.HillFeature:
+    """What of a body touches hills."""
+    from . import native_hills
+
+    flat = native_flat(feature.flat, native_hills(hills))
+    return _native.HillFeature(flat, feature.turn.ravel().tolist(), feature.place.tolist(), feature.corner)
 
 
 class NativeFlats(CompiledFlats):

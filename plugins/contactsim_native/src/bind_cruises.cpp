@@ -179,6 +179,12 @@ void bind_cruises(nb::module_& m) {
                  gaps.contacts.push_back(point(joint, centre, radius));
                  gaps.hosts.push_back({{host, arm}, {}});
              })
+        .def("add_feature",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
+                std::shared_ptr<const HillFeature> on_hills) {
+                 gaps.contacts.push_back(feature(point(joint, centre, radius), on_hills));
+                 gaps.hosts.push_back({{host, arm}, {}});
+             })
         .def(
             "add_pair",
             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,

@@ -112,7 +112,9 @@ void bind_flats(nb::module_& m) {
         .def_rw("same", &FlatRules::same)
         .def_rw("tiny", &FlatRules::tiny)
         .def_rw("later", &FlatRules::later)
-        .def_rw("loose", &FlatRules::loose);
+        .def_rw("loose", &FlatRules::loose)
+        .def_rw("one_point", &FlatRules::one_point)
+        .def_rw("one_normal", &FlatRules::one_normal);
 
     nb::class_<Flat>(m, "Flat")
         .def("__init__", &make_flat, nb::arg("kind"), nb::arg("hills"), nb::arg("rules"), nb::arg("centre"),
@@ -123,4 +125,13 @@ void bind_flats(nb::module_& m) {
         .def("look", &look)
         .def("nearest", &nearest);
     m.def("look_at_flats", &looks);
+
+    nb::class_<HillFeature>(m, "HillFeature")
+        .def(
+            "__init__",
+            [](HillFeature* self, std::shared_ptr<const Flat> flat, const std::vector<double>& turn,
+               const std::vector<double>& place, bool corner) {
+                new (self) HillFeature{flat, mat3(turn), vec3(place), corner};
+            },
+            nb::arg("flat"), nb::arg("turn"), nb::arg("place"), nb::arg("corner"));
 }

@@ -58,6 +58,11 @@ struct Sharp {
     double extent = 0.0;
 };
 
+inline native::Contact feature(native::Contact contact, std::shared_ptr<const native::HillFeature> on_hills) {
+    contact.feature = on_hills;
+    return contact;
+}
+
 inline native::Contact pair(int joint, const std::vector<double>& centre, double radius,
                             std::shared_ptr<const native::Solid> solid, const Sharp* sharp) {
     native::Contact contact = point(joint, centre, radius);

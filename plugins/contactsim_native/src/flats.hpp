@@ -20,6 +20,7 @@ struct FlatRules {
     double held, seen, off, tiny_way;                          // of what is found
     double same, tiny, later;                                  // of rims
     double loose;                                              // of what is close without a point of its own
+    double one_point, one_normal;                              // within which features touch at one point
 };
 
 struct Pose {
