@@ -35,6 +35,7 @@ BODIES = {
     "cone": cs.Robot.cone(1.0, 0.05, 0.16),
 }
 SAME = 1e-12  # m, and of what is close to one: rounding of what is found by Newton's method
+MOTION = 1e-8  # of motions, guards and rates of these, relative to gravity and to larger accelerations
 RUN = 1e-9  # of two runs that differ in rounding
 SOFT = 1e-8  # m: the same of places along features where the ground hardly bends, whose gap is as good
 
@@ -87,15 +88,57 @@ def test_searches_are_those_of_python(body: str, ground: str) -> None:
     assert touched > 0
 
 
+def dropped(seed: int) -> cs.State:
+    rng = np.random.default_rng([seed, 11])
+    axis, angle, place = rng.normal(size=3), rng.uniform(0.0, 3.0), rng.uniform(-1.0, 1.0, 2)
+    q = [*place, 0.2, *np.sin(0.5 * angle) * axis / np.linalg.norm(axis), np.cos(0.5 * angle)]
+    return cs.State(q, [*0.2 * rng.normal(size=3), *rng.normal(size=3)])
+
+
+def body(kind: str, restitution: float) -> cs.Robot:
+    if kind == "box":
+        return cs.Robot.box(1.0, (0.12, 0.1, 0.06), friction=0.6, restitution=restitution)
+    corners = np.random.default_rng([1, 11]).uniform(-1.0, 1.0, (12, 3)) * [0.08, 0.06, 0.05]
+    return cs.Robot.hull(1.0, corners, friction=0.6, restitution=restitution)
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("kind", ["box", "hull"])
+def test_motion_guards_and_looks_of_arcs_are_those_of_python(kind: str, ground: str) -> None:
+    """In the arcs of a run, whose closed contacts are corners, edges and faces, and a little off them."""
+    compared, flats = 0, 0
+    systems = [cs.ContactSystem(body(kind, 0.0), terrain=GROUNDS[ground]).on_engine(n) for n in ("native", "python")]
+    rng, arcs = np.random.default_rng(3), [cs.simulate(systems[0], dropped(seed), (0.0, 0.4)).arcs for seed in (1, 2)]
+    for arc in (*arcs[0], *arcs[1]):
+        if arc.t1 - arc.t0 < 1e-6:
+            continue
+        t = 0.5 * (arc.t0 + arc.t1)
+        x = systems[0].world.space.integrate(arc(t), 1e-7 * rng.normal(size=systems[0].world.tangent_size))
+        flows = [system.flow(arc.mode).rebased(t, x) for system in systems]
+        assert flows[0].cruise is not None
+        assert flows[1].cruise is None
+        flats += sum("edge" in systems[0].world.mechanism.names[i] for i in arc.mode.closed)
+        one, two = (flow.motion(t, x) for flow in flows)
+        size = max(np.abs(two.acceleration).max(), 9.81)
+        np.testing.assert_allclose(one.acceleration, two.acceleration, rtol=0.0, atol=MOTION * size)
+        np.testing.assert_allclose(one.rates, two.rates, rtol=0.0, atol=MOTION)
+        values, others = (flow.guards(t, x) for flow in flows)
+        np.testing.assert_allclose(values, others, rtol=MOTION, atol=MOTION * size)
+        gaps = np.array([k for k, (what, _) in enumerate(flows[0].guard_names) if what == "gap"])
+        looks, wanted = (flow.guard_motions(t, x, gaps) for flow in flows)
+        np.testing.assert_allclose(looks.values, wanted.values, rtol=MOTION, atol=SAME)
+        np.testing.assert_allclose(looks.rates, wanted.rates, rtol=MOTION, atol=MOTION)
+        np.testing.assert_array_equal(looks.apart, wanted.apart)
+        assert [piece is None for piece in looks.pieces] == [piece is None for piece in wanted.pieces]
+        compared += len(values)
+    assert compared > 100
+    assert flats > 0 or (kind, ground) == ("hull", "field")  # whose humps are wide: it lies on its corners
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ground", ["ridges", "field"])
 def test_runs_are_those_of_python(ground: str) -> None:
-    rng = np.random.default_rng([1, 11])
-    axis, angle, place = rng.normal(size=3), rng.uniform(0.0, 3.0), rng.uniform(-1.0, 1.0, 2)
-    q = [*place, 0.2, *np.sin(0.5 * angle) * axis / np.linalg.norm(axis), np.cos(0.5 * angle)]
-    start = cs.State(q, [*0.2 * rng.normal(size=3), *rng.normal(size=3)])
-    robot = cs.Robot.box(1.0, (0.12, 0.1, 0.06), friction=0.6, restitution=0.3)
-    system = cs.ContactSystem(robot, terrain=GROUNDS[ground])
+    start, system = dropped(1), cs.ContactSystem(body("box", 0.3), terrain=GROUNDS[ground])
     one, two = (cs.simulate(system, start, (0.0, 0.35), engine=name) for name in ("python", "native"))
     assert [event.fired for event in one.all_events] == [event.fired for event in two.all_events]
     times = [[event.time for event in traj.all_events] for traj in (one, two)]

@@ -10,7 +10,6 @@ import numpy as np
 from contactsim.multibody import zero
 from contactsim.multibody.geometry import discs_on_hills, hill_features
 from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat, PlainLowest
-
 from contactsim.multibody.plain_robot import PlainFeature
 from contactsim.multibody.terrain.plain_hills import PlainHills
 
