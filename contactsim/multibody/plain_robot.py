@@ -149,6 +149,7 @@ class PlainContact:
         edges: of an edge that touches one of the other solid; None: it is none.
         feature: of an edge, a face or a corner that touches hills, among others of its body; None: it is none. An edge
             or a face has the origin of its axes for a centre.
+        idle: gap of one that never touches, since others are in its place [m]; None: it may touch.
     """
 
     joint: int
@@ -163,6 +164,7 @@ class PlainContact:
     inner: Array | None = None
     edges: PlainEdges | None = None
     feature: PlainFeature | None = None
+    idle: float | None = None
 
     @property
     def is_limit(self) -> bool:

@@ -98,14 +98,16 @@ def dropped(seed: int) -> cs.State:
 def body(kind: str, restitution: float) -> cs.Robot:
     if kind == "box":
         return cs.Robot.box(1.0, (0.12, 0.1, 0.06), friction=0.6, restitution=restitution)
+    if kind == "cylinder":
+        return cs.Robot.cylinder(1.0, 0.05, 0.16, friction=0.6, restitution=restitution)
     corners = np.random.default_rng([1, 11]).uniform(-1.0, 1.0, (12, 3)) * [0.08, 0.06, 0.05]
     return cs.Robot.hull(1.0, corners, friction=0.6, restitution=restitution)
 
 
 @pytest.mark.parametrize("ground", GROUNDS)
-@pytest.mark.parametrize("kind", ["box", "hull"])
+@pytest.mark.parametrize("kind", ["box", "hull", "cylinder"])
 def test_motion_guards_and_looks_of_arcs_are_those_of_python(kind: str, ground: str) -> None:
-    """In the arcs of a run, whose closed contacts are corners, edges and faces, and a little off them."""
+    """In the arcs of a run, whose closed contacts are corners, edges, faces and rims, and a little off them."""
     compared, flats = 0, 0
     systems = [cs.ContactSystem(body(kind, 0.0), terrain=GROUNDS[ground]).on_engine(n) for n in ("native", "python")]
     rng, arcs = np.random.default_rng(3), [cs.simulate(systems[0], dropped(seed), (0.0, 0.4)).arcs for seed in (1, 2)]
@@ -117,7 +119,8 @@ def test_motion_guards_and_looks_of_arcs_are_those_of_python(kind: str, ground: 
         flows = [system.flow(arc.mode).rebased(t, x) for system in systems]
         assert flows[0].cruise is not None
         assert flows[1].cruise is None
-        flats += sum("edge" in systems[0].world.mechanism.names[i] for i in arc.mode.closed)
+        names = [systems[0].world.mechanism.names[i] for i in arc.mode.closed]
+        flats += sum("edge" in name or "rim" in name for name in names)
         one, two = (flow.motion(t, x) for flow in flows)
         size = max(np.abs(two.acceleration).max(), 9.81)
         np.testing.assert_allclose(one.acceleration, two.acceleration, rtol=0.0, atol=MOTION * size)

@@ -111,18 +111,18 @@ class BoundHills(BoundWorld):
             (replaced if body.discs else points).extend(body.points)
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
         self._join(_without(inner, replaced) if replaced else inner, features, roots_of(robot.model))
-        self._own, self._replaced = (*points, *replaced), len(replaced) > 0
+        self._own = *points, *replaced
         self._corners = {point: len(features) + k for k, point in enumerate(points)}
         self.kinked |= self._corners.keys()
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
-        """That of the robot on its ground, with edges, faces and corners; None where discs stand for points of rims."""
+        """That of the robot on its ground, with edges, faces, rims and corners."""
         from ..geometry.plain_pairs import plain_frame
         from ..plain_robot import PlainContact, plain_joints
 
         ground, joints = self.inner.plain_robot, plain_joints(self._pairs.model)
-        if ground is None or joints is None or ground.ground.hills is None or self._replaced:
+        if ground is None or joints is None or ground.ground.hills is None:
             return None
         frame = plain_frame(self._pairs.frame, len(ground.ground.basis))
         if frame is None or (ground.frame is not None and not np.array_equal(frame.across, ground.frame.across)):

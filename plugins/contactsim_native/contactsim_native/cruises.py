@@ -214,6 +214,9 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
             known = contact or PlainContact(-1, np.zeros(3), velocity=0)
             gaps.add_limit(known.velocity, known.sign, known.coordinate, known.bound)
             continue
+        if contact.idle is not None:
+            gaps.add_idle(contact.idle)
+            continue
         centre = contact.centre.tolist()
         arm = hypot(*centre) + (0.0 if contact.edges is None else contact.edges.extent)
         sphere = contact.joint, centre, contact.radius, contact.host, arm

@@ -194,6 +194,13 @@ void bind_cruises(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("host"), nb::arg("arm"), nb::arg("solid"),
             nb::arg("sharp").none(), nb::arg("other_host"), nb::arg("other_arm"))
+        .def("add_idle",
+             [](Gaps& gaps, double gap) {
+                 Contact contact;
+                 contact.idle = gap;
+                 gaps.contacts.push_back(contact);
+                 gaps.hosts.push_back({});
+             })
         .def("gather", [](Gaps& gaps) { gaps.couples = Couples(gaps.contacts); })
         .def("add_limit", [](Gaps& gaps, int velocity, double sign, int coordinate, double bound) {
             gaps.contacts.push_back(limit(velocity, sign, coordinate, bound));

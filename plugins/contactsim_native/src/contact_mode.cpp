@@ -658,6 +658,7 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
 
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.is_limit()) return contact.sign * (q[contact.coordinate] - contact.bound);
+    if (contact.idle) return *contact.idle;
     if (contact.edges) {
         const EdgeOnEdge& edges = *contact.edges;
         return contact.region ? gap_along(edges, *contact.other, (*contact.region)[0], sweep)
@@ -741,6 +742,7 @@ Nearing edges_nearing(const Contact& contact, const Sweep& sweep) {
 
 Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
     if (contact.is_limit()) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
+    if (contact.idle) return {*contact.idle, 0.0, true};
     if (contact.edges) return edges_nearing(contact, sweep);
     if (contact.is_flat()) {
         const std::optional<MovingSpot> spot = spot_on_hills(contact, sweep, false);

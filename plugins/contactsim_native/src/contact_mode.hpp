@@ -42,6 +42,7 @@ struct Contact {
     std::shared_ptr<const EdgeOnEdge> edges;  // of an edge
     double extent = 0.0;                      // of what touches, from the centre [m]
     std::shared_ptr<const HillFeature> feature;
+    std::optional<double> idle;  // gap of one that never touches, since others are in its place [m]
 
     bool is_limit() const { return velocity >= 0; }
     bool is_flat() const { return feature && !feature->corner; }  // on hills, and no sphere

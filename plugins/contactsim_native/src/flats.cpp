@@ -135,6 +135,7 @@ std::vector<Vec3> Flat::onward_at(const Pose& pose, const Way& way) const {
         turned(way, e, t);
         found.push_back(pose.turn * -e);
         if (disc.sided) found.push_back(pose.turn * -disc.axis);
+        found.resize(std::min(found.size(), onward.size()));  // as many as have a name
         return found;
     }
     for (const Vec3& direction : onward) found.push_back(pose.turn * direction);

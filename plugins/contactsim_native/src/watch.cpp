@@ -302,6 +302,8 @@ void Voyage::bounds_of_gaps() {
         if (guard.contact.is_limit()) {
             const int v = guard.contact.velocity;
             speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
+        } else if (guard.contact.idle) {
+            continue;
         } else if (const auto& solid = guard.contact.other) {
             // p = R^T (c - o): |p'| <= |c'| + |o'| + w |p|, |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|; a
             // sphere has no axes to turn.
@@ -418,7 +420,7 @@ double Voyage::distance_of(int g, double gap) const {
     }
     if (contact.is_kinked()) return gap > contact.other->rules.off ? gap - contact.other->rules.off : gap;
     const auto& hills = arc_.mode.terrain.hills;
-    return hills && !contact.is_limit() && !contact.other ? hills->at_least(gap, contact.radius) : gap;
+    return hills && !contact.is_limit() && !contact.other && !contact.idle ? hills->at_least(gap, contact.radius) : gap;
 }
 
 bool Voyage::is_suspect(int g) const {
