@@ -70,7 +70,8 @@ def compiled_resolution(world: World) -> CompiledResolution | None:
     coefficients = world.friction, world.static_friction, np.asarray(world.restitution)
     zeros = tolerances.speed, tolerances.slip_speed, tolerances.hop, tolerances.force
     events = engine.events(PlainEvents(arc, IMPACTS[known_as], world.tangent_rows, *coefficients, *zeros))
-    known = frozenset(i for i, contact in enumerate(arc.robot.contacts) if contact is not None)
+    contacts_of = enumerate(arc.robot.contacts)  # of features on hills others may take over
+    known = frozenset(i for i, contact in contacts_of if contact is not None and contact.feature is None)
     return None if events is None else CompiledResolution(world, law, known_as, events, known)
 
 

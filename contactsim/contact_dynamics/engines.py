@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from ..hybrid.journeys import Departure
     from ..hybrid.tolerances import Tolerances
     from ..multibody.controllers import Holding, PlainGains
+    from ..multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
+    from ..multibody.terrain.plain_hills import PlainHills
 
-INTERFACE = 33  # of what follows; an engine says for which it was made
+INTERFACE = 34  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -531,6 +533,10 @@ class Engine(ABC):
 
     def events(self, world: PlainEvents) -> CompiledEvents | None:
         """Events compiled; None of an engine that leaves them to Python."""
+        return None
+
+    def flats(self, flats: Sequence[PlainFlat], ground: PlainHills) -> CompiledFlats | None:
+        """Edges, faces and rims that look for their points nearest to hills, compiled; None: Python looks."""
         return None
 
     @abstractmethod

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,9 +31,11 @@ from .engines import Engine, chosen, engine
 from .zero import LEAST_FORCE, NO_FORCE, OF_FORCE
 
 if TYPE_CHECKING:
+    from ..multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from ..multibody.kinematics.closed_loops import ClosedMechanism
     from ..multibody.latches import Latch
     from ..multibody.loops import Loop
+    from ..multibody.terrain.plain_hills import PlainHills
 
 LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
 
@@ -505,9 +508,12 @@ class World(Driven):
         """A copy with other parts; the mechanism is made anew where they are parts of it."""
         other = replace(self, **parts)
         kinds = {isinstance(world.law, RigidLaw) for world in (self, other)}
-        if parts.keys().isdisjoint({"robot", "terrain", "gravity"}) and len(kinds) == 1:
+        same = parts.keys().isdisjoint({"robot", "terrain", "gravity"}) and len(kinds) == 1
+        if same and (other.engine == self.engine or self.terrain.constant_normal() is not None):
             return other
-        bound = bind(other.robot, other.terrain, other.gravity, other.joint_limits, other.loops, other.law)
+        bound = bind(
+            other.robot, other.terrain, other.gravity, other.joint_limits, other.loops, other.law, other.engine
+        )
         other = replace(other, mechanism=bound, **_fitting(other, bound))
         if other.closed_loops is not None:
             other.closed_loops.keep_rank_of(self.mechanism)
@@ -576,8 +582,11 @@ def bind(
     joint_limits: bool,
     loops: tuple[Loop, ...],
     law: ContactLaw,
+    engine_name: str | None = None,
 ) -> ContactMechanism:
     """The robot on its ground, with its loops closed, and rolling and torsional friction under a rigid law.
+
+    An engine, by its name, looks for the points of edges and faces that are nearest to hills.
 
     Raises:
         InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
@@ -589,7 +598,7 @@ def bind(
         if terrain.constant_normal() is None and not robot.shapeless:
             from ..multibody.kinematics.bound_hills import with_edges_on_hills
 
-            mechanism = with_edges_on_hills(mechanism, robot, terrain)
+            mechanism = with_edges_on_hills(mechanism, robot, terrain, partial(_flats_by, engine_name))
         if robot.moment_coefficients() or type(law).moments is not RigidLaw.moments:
             from ..multibody.kinematics.resistances import with_resistances
 
@@ -604,6 +613,12 @@ def bind(
             " that close them"
         )
     return _closed(mechanism, robot, loops)
+
+
+def _flats_by(name: str | None, flats: Sequence[PlainFlat], ground: PlainHills) -> CompiledFlats | None:
+    """The searches of features on hills by an engine; None: it leaves them to Python, or is Python."""
+    own = engine(chosen(name))
+    return None if own is None else own.flats(flats, ground)
 
 
 def _closed(mechanism: ContactMechanism, robot: Any, loops: tuple[Loop, ...]) -> ContactMechanism:

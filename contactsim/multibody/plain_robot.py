@@ -16,6 +16,7 @@ from .kinematics.tangents import InPlane, Tangents, axes
 from .terrain.surface import Plane, Terrain
 
 if TYPE_CHECKING:
+    from .geometry.plain_flats import PlainFlat
     from .geometry.polyhedra import Polyhedron
     from .terrain.plain_hills import PlainHills
 
@@ -100,6 +101,24 @@ class PlainEdges(NamedTuple):
     deepest: float
 
 
+@dataclass(frozen=True, eq=False)
+class PlainFeature:
+    """What of a body with edges and faces touches hills.
+
+    Attributes:
+        flat: the feature.
+        turn, place: its axes (3, 3) and their origin (3,) [m] in the joint's frame.
+        extent: largest distance of what touches of it from there [m].
+        corner: whether it is that of a corner, which as a contact is a sphere.
+    """
+
+    flat: PlainFlat
+    turn: Array
+    place: Array
+    extent: float
+    corner: bool
+
+
 class PlainFrame(NamedTuple):
     """The frame of a contact between bodies: in space turned with its normal from a fixed one, in a plane (n, m x n).
 
@@ -128,6 +147,9 @@ class PlainContact:
         inner: from a point without radius that touches a box or a hull, to the centre of its body (3,) [m]; None: it is
             none.
         edges: of an edge that touches one of the other solid; None: it is none.
+        feature: of an edge, a face or a corner that touches hills, among others of its body; None: it is none. An edge
+            or a face has the origin of its axes for a centre.
+        idle: gap of one that never touches, since others are in its place [m]; None: it may touch.
     """
 
     joint: int
@@ -141,6 +163,8 @@ class PlainContact:
     other: PlainSolid | None = None
     inner: Array | None = None
     edges: PlainEdges | None = None
+    feature: PlainFeature | None = None
+    idle: float | None = None
 
     @property
     def is_limit(self) -> bool:

@@ -152,3 +152,15 @@ def test_a_face_that_starts_inside_a_hump_is_refused() -> None:
     q = np.array([TOP, 0.0, HIGH + HALF - 1e-4, 0.0, 0.0, 0.0, 1.0])
     with pytest.raises(cs.InputError, match=r"starts 0\.0001 m inside the ground"):
         cs.simulate(system, cs.State(q, np.zeros(6)), (0.0, 0.01))
+
+
+def test_an_edge_in_the_ground_that_does_not_act_is_no_point_of_a_closed_one() -> None:
+    """A box fell onto a corner; in a trial step an edge was in the ground, with no nearest point: the run ended."""
+    ground = cs.terrain.Sinusoid(0.02, 5.0, 0.0)
+    system = cs.ContactSystem(cs.Robot.box(1.0, (0.12, 0.1, 0.06), friction=0.6), terrain=ground)
+    rng = np.random.default_rng([1, 11])
+    axis, angle, place = rng.normal(size=3), rng.uniform(0, 3), rng.uniform(-1, 1, 2)
+    q = [*place, 0.2, *np.sin(0.5 * angle) * axis / np.linalg.norm(axis), np.cos(0.5 * angle)]
+    traj = cs.simulate(system, cs.State(q, [*0.2 * rng.normal(size=3), *rng.normal(size=3)]), (0.0, 0.22))
+    assert traj.status is cs.Status.FINISHED
+    assert len(traj.all_events) > 1

@@ -26,6 +26,7 @@ from ...common.arrays import Array
 from ..zero import RIM
 from .features import Place, turned
 from .hill_features import FlatOnHills, Nearest, Search, Settled
+from .plain_flats import PlainDisc, PlainFlat
 from .shapes import Region
 
 ALONE = 4.0  # tilts in units of r k from which on a rim has one nearest point
@@ -52,6 +53,11 @@ class ArcOnHills(FlatOnHills):
     rim: float = 1.0
     alone: float | None = None
     sided: bool = False
+
+    def plain(self) -> PlainFlat:
+        """Itself as plain data."""
+        disc = PlainDisc(self.axis, self.rim, self.alone, self.sided, np.zeros(2))
+        return super().plain()._replace(kind="arc", disc=disc)
 
     @cached_property
     def middle(self) -> Array:
@@ -168,6 +174,10 @@ class FaceOnHills(FlatOnHills):
 
     rim: float = 1.0
     off: Array = None  # type: ignore[assignment]
+
+    def plain(self) -> PlainFlat:
+        """Itself as plain data."""
+        return super().plain()._replace(kind="face", disc=PlainDisc(np.zeros(3), self.rim, None, False, self.off))
 
     def _inside(self, found: Nearest) -> float:
         return min(super()._inside(found), self.rim - float(np.linalg.norm(found.way + self.off)))

@@ -519,6 +519,8 @@ class FlatsOnHills(OneByOne):
         self._spans = np.array([pair.ball[1] for pair in pairs])
         self._radii = np.array([pair.radius for pair in pairs])
         self._counts = np.array([len(pair.points) for pair in pairs])
+        self._extents = np.array([pair.extent_a for pair in pairs])
+        self._numbers = [pair.among[1] for pair in pairs if pair.among is not None]
 
     def _told(self, near: Array, places: Sequence[Place]) -> None:
         """Tell features (k,) near the ground what that is at their samples, those of all of them at a time."""
@@ -543,8 +545,17 @@ class FlatsOnHills(OneByOne):
         found, near = clearances(self._ground, middles, self._spans, self._radii)
         return found, np.flatnonzero(near)
 
+    def _seen(self, R: Array, o: Array) -> Array | None:
+        """What a compiled engine sees of all of them (k, 4); None: Python looks."""
+        among = self._flats[0].among
+        if among is None or (compiled := among[0].compiled) is None:
+            return None
+        return compiled.looks(self._numbers, np.hstack([R[self._a].reshape(-1, 9), o[self._a]]))
+
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one only where they are near."""
+        if (seen := self._seen(R, o)) is not None:
+            return seen[:, 2]
         found, near = self._bounds(R, o)
         places = self._places(near, R, o)
         self._told(near, places)
@@ -554,6 +565,8 @@ class FlatsOnHills(OneByOne):
 
     def loose(self, R: Array, o: Array) -> Array:
         """Those that are near the ground, but not with a nearest point of their own."""
+        if (seen := self._seen(R, o)) is not None:
+            return (seen[:, 1] > 0.0) & (seen[:, 3] == 0.0) & (seen[:, 2] < LOOSE * self._extents)
         found, near = np.zeros(len(self._pairs), dtype=bool), self._bounds(R, o)[1]
         for k in near.tolist():
             place, pair = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]), self._pairs[k]

@@ -22,7 +22,7 @@ higher one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +32,7 @@ from ...common.arrays import Array
 from ...errors import SingularError
 from ..zero import OFF, RIM, RULED, SETTLED_WAY
 from .features import Bodies, Meet, PassingPair, Place, at, cross, turned
+from .plain_flats import CompiledFlats, PlainFlat, PlainLowest, Searches
 from .shapes import Region
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ SEEN = 0.02  # spacings of samples above the ground, and twice their sag, from w
 HELD = 1e-9  # m: the nearest point of a closed contact is no farther off, but within trial steps
 LEVEL = 1e-12  # slope of what runs level
 EYE = np.eye(1)
+NONE = np.zeros((0, 3))
 STRAIGHT = 1.5  # times the fall to a sample that the tangent may fall: of a parabola with its least value there twice
 BEYOND = 4.0  # radii of the ball around a piece up to which its nearest point is followed beyond its borders
 ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
@@ -71,6 +73,16 @@ def _key(place: Place) -> bytes:
     return bytes(np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes())
 
 
+def _pose(place: Place) -> Array:
+    """R, row by row, and o (1, 12)."""
+    return np.concatenate([place.R_a.ravel(), place.o_a])[None]
+
+
+def _as_nearest(found: PlainLowest) -> Nearest:
+    way, core, distance, normal, hessian = found
+    return Nearest(np.array(way), np.array(core), distance, np.array(normal), np.array(hessian).reshape(3, 3))
+
+
 @dataclass(eq=False)
 class Search:
     """Where the nearest point of a feature is looked for.
@@ -81,6 +93,7 @@ class Search:
         normals: of the ground (n, 3) below these.
         found: what was found from some of them.
         outside: those from which nothing was found within the borders.
+        told: whether a compiled engine tells of what is found: `acts`, and then `own` and `nearest` where it has them.
     """
 
     low: float
@@ -89,6 +102,10 @@ class Search:
     normals: Array
     found: dict[int, Nearest | None] = field(default_factory=dict)
     outside: set[int] = field(default_factory=set)
+    told: bool = False
+    acts: bool = False
+    own: Nearest | None = None
+    nearest: Nearest | None = None
 
 
 class Settled(NamedTuple):
@@ -116,6 +133,7 @@ class FlatOnHills(PassingPair):
         samples: ways s (n, d) on it among which the nearest point is looked for.
         spacing: no point of it is farther from a sample [m].
         radius: of what is rounded around it [m].
+        among: the features of its robot that a compiled engine may search for, and its number there; None: none does.
     """
 
     ground: Hills
@@ -127,6 +145,7 @@ class FlatOnHills(PassingPair):
     samples: Array
     spacing: float
     radius: float = 0.0
+    among: tuple[Searches, int] | None = None
 
     extent_b = None
 
@@ -163,6 +182,30 @@ class FlatOnHills(PassingPair):
         assert growth is not None
         return 0.5 * float(growth.curvature[0]) * self.spacing**2
 
+    # --- by a compiled engine -----------------------------------------------------------------------------------
+
+    def plain(self) -> PlainFlat:
+        """Itself as plain data."""
+        parts = self.centre, self.along, self.into, self.room, self.onward, self.samples, self.spacing, self.radius
+        return PlainFlat("plain", *parts, None)
+
+    @property
+    def _compiled(self) -> tuple[CompiledFlats, int] | None:
+        found = None if self.among is None else self.among[0].compiled
+        return None if self.among is None or found is None else (found, self.among[1])
+
+    def _told(self, place: Place) -> Search | None:
+        """What a compiled engine sees at a place; None: Python looks."""
+        if (compiled := self._compiled) is None or (seen := compiled[0].look(compiled[1], _pose(place))) is None:
+            return None
+        low, acts, own = seen
+        return Search(low, [], [], NONE, told=True, acts=acts, own=None if own is None else _as_nearest(own))
+
+    def _told_nearest(self, place: Place) -> Nearest | None:
+        compiled = self._compiled
+        found = None if compiled is None else compiled[0].nearest(compiled[1], _pose(place))
+        return None if found is None else _as_nearest(found)
+
     # --- the nearest point --------------------------------------------------------------------------------------
 
     @property
@@ -198,6 +241,9 @@ class FlatOnHills(PassingPair):
         """Where the nearest point is looked for at a place."""
         key = _key(place)
         if key not in self._known:
+            found = self._told(place)
+            if found is not None:
+                return self._keep(key, found)
             points = self.points @ place.R_a.T + place.o_a
             radii = np.full(len(points), self.radius)
             gaps, normals = self.ground.gaps(0.0, points, radii), self.ground.normals_below(0.0, points, radii)
@@ -208,9 +254,13 @@ class FlatOnHills(PassingPair):
         """What the ground is at the samples, their gaps (n,) and normals (n, 3), asked of many features at a time."""
         key = _key(place)
         if key not in self._known:
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            self._known[key] = self._begun(place, gaps, normals)
+            self._keep(key, self._begun(place, gaps, normals))
+
+    def _keep(self, key: bytes, found: Search) -> Search:
+        if len(self._known) >= KEPT:
+            self._known.clear()
+        self._known[key] = found
+        return found
 
     def _begun(self, place: Place, gaps: Array, normals: Array) -> Search:
         """With each of the samples from which the distance does not go on falling to one of those beside it."""
@@ -253,6 +303,8 @@ class FlatOnHills(PassingPair):
     def _own(self, place: Place) -> Nearest | None:
         """The nearest one of the points within its borders; None: there is none."""
         search, least = self._looked(place), None
+        if search.told:
+            return search.own
         for k, gap in enumerate(search.gaps):
             if least is not None and gap - self.sag > least.distance - self.radius:
                 break
@@ -270,6 +322,9 @@ class FlatOnHills(PassingPair):
             SingularError: it is not found.
         """
         search, least, rank = self._looked(place), None, (True, np.inf)
+        if search.told:
+            search.nearest = search.nearest or self._told_nearest(place)
+            return search.nearest or replace(self, among=None)._nearest(place)
         for k in sorted(range(len(search.gaps)), key=lambda k: abs(search.gaps[k])):
             found = self._reached(place, search, k)
             if found is None:
@@ -384,6 +439,10 @@ class FlatOnHills(PassingPair):
         return all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
 
     def _clearance(self, place: Place) -> tuple[float, bool]:
+        if (compiled := self._compiled) is not None and (
+            seen := compiled[0].looks([compiled[1]], _pose(place))
+        ) is not None:
+            return float(seen[0, 0]), bool(seen[0, 1])
         middle, span = self.ball
         centre, radius = (place.R_a @ middle + place.o_a)[None], np.array([self.radius])
         distance, near = clearances(self.ground, centre, np.array([span]), radius)
@@ -391,6 +450,8 @@ class FlatOnHills(PassingPair):
 
     def _acting(self, place: Place) -> Nearest | None:
         found = self._own(place)
+        if (search := self._looked(place)).told:
+            return found if search.acts else None
         if found is None or (len(self.along) == 2 and found.normal @ place.R_a @ np.cross(*self.along) >= 0.0):
             return None  # it has none, or is seen from inside its body
         settled = self._at(place, found)
@@ -412,7 +473,14 @@ class FlatOnHills(PassingPair):
         if found is not None:
             return found.distance - self.radius
         low = self._looked(place).low
-        return low if low < -OFF and not self.radius else max(low, 0.0) + OFF
+        return low if self._sunk(low) else max(low, 0.0) + OFF
+
+    def _sunk(self, low: float) -> bool:
+        return low < -OFF and not self.radius
+
+    def lifted(self, place: Place) -> bool:
+        """Whether it is in the ground where it does not act: it has no point then that could be another one's."""
+        return self._clearance(place)[1] and self._sunk(self._looked(place).low) and self._acting(place) is None
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its borders, from 1 on, and the directions that lead on from it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -17,10 +18,11 @@ from ...common.lazy import lazy
 from ...hybrid.flow import Look
 from ..forest import roots_of
 from ..geometry.features import PairShape
-from ..geometry.hill_features import ACTING
+from ..geometry.hill_features import ACTING, FlatOnHills
 from ..geometry.hill_pieces import OnHills, carried, corners_of, features_of
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import ResolvedPair
+from ..geometry.plain_flats import Compile, Searches
 from ..geometry.shapes import Region
 from ..mechanism import ContactMechanism, GapBounds, JointPath, kinetic_of, static_of
 from ..terrain.hills import Hills
@@ -30,21 +32,29 @@ from .bound_shapes import BoundShapes
 from .bound_world import BoundWorld
 
 if TYPE_CHECKING:
-    from ..plain_robot import PlainRobot
+    from ..plain_robot import PlainFeature, PlainRobot
     from ..robot_model import RobotModel
     from ..terrain import Terrain
 
 Inner = BoundRobot | BoundShapes | BoundWorld
 
 
-def with_edges_on_hills(mechanism: ContactMechanism, robot: RobotModel, terrain: Terrain) -> ContactMechanism:
-    """The mechanism of a robot with contacts for the edges and faces of its bodies on hills, if there are any."""
+def with_edges_on_hills(
+    mechanism: ContactMechanism, robot: RobotModel, terrain: Terrain, compile_: Compile | None = None
+) -> ContactMechanism:
+    """The mechanism of a robot with contacts for the edges and faces of its bodies on hills, if there are any.
+
+    Args:
+        mechanism: that without them.
+        robot, terrain: the robot and its ground.
+        compile_: compiles their searches for nearest points; None: Python looks.
+    """
     bodies = carried(robot, terrain)
     if not bodies:
         return mechanism
     assert isinstance(terrain, Hills)
     assert isinstance(mechanism, (BoundRobot, BoundShapes, BoundWorld))
-    found = BoundHills(mechanism, robot, terrain, bodies)
+    found = BoundHills(mechanism, robot, terrain, bodies, Searches(terrain.plain_hills(), compile_))
     return found if found.same_rows else mechanism
 
 
@@ -58,6 +68,21 @@ def _without(inner: Inner, contacts: Sequence[int]) -> Inner:
     return found
 
 
+def _among(searches: Searches, pair: PairShape) -> PairShape:
+    """A feature among those that are searched for together."""
+    assert isinstance(pair.features, FlatOnHills)
+    return replace(pair, features=replace(pair.features, among=(searches, searches.add(pair.features.plain()))))
+
+
+def _plain_feature(pair: PairShape, corner: bool) -> PlainFeature:
+    from ..plain_robot import PlainFeature
+
+    features, at = pair.features, pair.placement_a
+    assert isinstance(features, FlatOnHills)
+    extent = features.extent_a
+    return PlainFeature(features.plain(), np.array(at.rotation), np.array(at.translation), extent, corner)
+
+
 class BoundHills(BoundWorld):
     """A robot on hills, some of whose bodies touch these with edges and faces.
 
@@ -65,6 +90,7 @@ class BoundHills(BoundWorld):
         inner: its mechanism, on the same ground.
         robot, terrain: these.
         bodies: those whose edges and faces meet the ground.
+        searches: who looks for the nearest points of these.
     """
 
     def __init__(
@@ -73,13 +99,15 @@ class BoundHills(BoundWorld):
         robot: RobotModel,
         terrain: Hills,
         bodies: Sequence[OnHills],
+        searches: Searches,
     ) -> None:
         features, corners, points, replaced = list[ResolvedPair](), list[PairShape](), list[int](), list[int]()
         for body in bodies:
             point = robot.contacts[body.points[0]]
             numbers = kinetic_of(point), static_of(point), point.restitution
-            features += [ResolvedPair(pair, *numbers, None) for pair in features_of(body, terrain)]
-            corners += corners_of(body, terrain)
+            pairs = [_among(searches, pair) for pair in features_of(body, terrain)]
+            features += [ResolvedPair(pair, *numbers, None) for pair in pairs]
+            corners += [_among(searches, pair) for pair in corners_of(body, terrain)]
             (replaced if body.discs else points).extend(body.points)
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
         self._join(_without(inner, replaced) if replaced else inner, features, roots_of(robot.model))
@@ -89,8 +117,29 @@ class BoundHills(BoundWorld):
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
-        """None: compiled engines know no edges that take over from corners."""
-        return None
+        """That of the robot on its ground, with edges, faces, rims and corners."""
+        from ..geometry.plain_pairs import plain_frame
+        from ..plain_robot import PlainContact, plain_joints
+
+        ground, joints = self.inner.plain_robot, plain_joints(self._pairs.model)
+        if ground is None or joints is None or ground.ground.hills is None:
+            return None
+        frame = plain_frame(self._pairs.frame, len(ground.ground.basis))
+        if frame is None or (ground.frame is not None and not np.array_equal(frame.across, ground.frame.across)):
+            return None
+        number, contacts = joints[1], list(ground.contacts)
+        hosts = [-1] * len(number) if self.reach is None else self.reach.index.tolist()
+        for point, corner in self._corners.items():
+            known = contacts[point]
+            assert known is not None
+            contacts[point] = replace(known, feature=_plain_feature(self._pairs.pairs[corner], corner=True))
+        own = []
+        for pair in self._pairs.pairs[: self._behind - self._first]:
+            feature = _plain_feature(pair, corner=False)
+            numbers = number[pair.joint_a], feature.place, pair.features.radius_a
+            own.append(PlainContact(*numbers, host=hosts[pair.joint_a], feature=feature))
+        contacts[self._first : self._first] = own
+        return replace(ground, contacts=tuple(contacts), frame=frame)
 
     @property
     def same_rows(self) -> bool:

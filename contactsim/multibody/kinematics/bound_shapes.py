@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import lazy
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look, Looks
 from ..contact_point import ContactPoint
@@ -21,6 +23,7 @@ from .curved_contacts import OFF, CurvedKinematics, curved
 from .reach import Sway
 
 if TYPE_CHECKING:
+    from ..plain_robot import PlainRobot
     from ..robot_model import RobotModel
 
 
@@ -65,6 +68,7 @@ class BoundShapes(Around):
     def _without(self, contacts: Sequence[int]) -> BoundShapes:
         """The same where some curved contacts never touch."""
         found = copy.copy(self)
+        found.__dict__.pop("_plain_robot", None)  # which knows what touches
         found.idle = frozenset(contacts)
         found._acting = np.array([k for i, k in self._number.items() if i not in found.idle], dtype=int)
         return found
@@ -172,6 +176,19 @@ class BoundShapes(Around):
     def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
         """One by one."""
         return ContactMechanism.gap_motions(self, t, q, v, contacts)
+
+    @lazy
+    def _plain_robot(self) -> PlainRobot | None:
+        """That of the robot, where none of its curved contacts ever touches; else None."""
+        from ..plain_robot import PlainContact
+
+        known = None if len(self._acting) else self.inner.plain_robot
+        if known is None:
+            return None
+        contacts = list(known.contacts)
+        for i in self._where:
+            contacts[i] = PlainContact(-1, np.zeros(3), idle=OFF)
+        return replace(known, contacts=tuple(contacts))
 
     # --- equations of motion ----------------------------------------------------------------------------------
 

@@ -33,6 +33,9 @@ from .events import NativeEvents
 from .solids import native_sharp, native_solid, padded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from contactsim.multibody.terrain.plain_hills import PlainHills
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
@@ -158,7 +161,13 @@ class NativeArc(CompiledArc):
             else:
                 state = STATES.index(closed.state if rigid else "smooth")
                 sphere = contact.joint, contact.centre.tolist(), contact.radius
-                if contact.other is None:
+                if contact.feature is not None:
+                    from .flats import native_feature  # which only robots on hills need
+
+                    assert robot.ground.hills is not None
+                    own = native_feature(contact.feature, robot.ground.hills)
+                    self._mode.add_feature(*sphere, own, state, closed.friction)
+                elif contact.other is None:
                     self._mode.add_point(*sphere, state, closed.friction)
                 else:
                     touched = native_solid(contact.other), native_sharp(contact), padded(closed.region)
@@ -169,7 +178,9 @@ class NativeArc(CompiledArc):
         if arc.redundant:
             self._mode.make_redundant(REDUNDANCY, [closed.static_friction for closed in arc.closed])
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._redundant)
+        features = [closed.contact.feature for closed in arc.closed]
+        self._flat = any(feature is not None and not feature.corner for feature in features)
+        self._differentiable = not (arc.drive is not None or self._redundant or self._flat)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -197,9 +208,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is.
+        None, too, of a ground that moves, of which the time says where it is, and where edges or faces touch hills.
         """
-        if self._redundant or self._plain.ground.motion is not None:
+        if self._redundant or self._flat or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -265,7 +276,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 33  # of the engines of contactsim that it was written for
+    interface = 34  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:
@@ -278,6 +289,12 @@ class NativeEngine(Engine):
     def compiled(self, arc: PlainArc) -> CompiledArc | None:
         """The arc in C++; None where gains act on joints that are no single angle or length."""
         return NativeArc(arc) if knows_gains(arc) else None
+
+    def flats(self, flats: Sequence[PlainFlat], ground: PlainHills) -> CompiledFlats:
+        """Nearest points of edges, faces and rims in C++."""
+        from .flats import NativeFlats  # which only robots on hills need
+
+        return NativeFlats(flats, native_hills(ground))
 
     def events(self, world: PlainEvents) -> CompiledEvents | None:
         """The events in C++; None where its arcs are not."""

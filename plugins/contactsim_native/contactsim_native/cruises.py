@@ -214,9 +214,19 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
             known = contact or PlainContact(-1, np.zeros(3), velocity=0)
             gaps.add_limit(known.velocity, known.sign, known.coordinate, known.bound)
             continue
+        if contact.idle is not None:
+            gaps.add_idle(contact.idle)
+            continue
         centre = contact.centre.tolist()
         arm = hypot(*centre) + (0.0 if contact.edges is None else contact.edges.extent)
         sphere = contact.joint, centre, contact.radius, contact.host, arm
+        if contact.feature is not None:
+            from .flats import native_feature  # which only robots on hills need
+
+            arm += 0.0 if contact.feature.corner else contact.feature.extent
+            assert robot.ground.hills is not None
+            gaps.add_feature(*sphere[:-1], arm, native_feature(contact.feature, robot.ground.hills))
+            continue
         if (solid := contact.other) is None:
             gaps.add_point(*sphere)
             continue

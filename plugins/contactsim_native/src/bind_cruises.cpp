@@ -182,6 +182,12 @@ void bind_cruises(nb::module_& m) {
                  gaps.contacts.push_back(point(joint, centre, radius));
                  gaps.hosts.push_back({{host, arm}, {}});
              })
+        .def("add_feature",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
+                std::shared_ptr<const HillFeature> on_hills) {
+                 gaps.contacts.push_back(feature(point(joint, centre, radius), on_hills));
+                 gaps.hosts.push_back({{host, arm}, {}});
+             })
         .def(
             "add_pair",
             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
@@ -191,6 +197,13 @@ void bind_cruises(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("host"), nb::arg("arm"), nb::arg("solid"),
             nb::arg("sharp").none(), nb::arg("other_host"), nb::arg("other_arm"))
+        .def("add_idle",
+             [](Gaps& gaps, double gap) {
+                 Contact contact;
+                 contact.idle = gap;
+                 gaps.contacts.push_back(contact);
+                 gaps.hosts.push_back({});
+             })
         .def("gather", [](Gaps& gaps) { gaps.couples = Couples(gaps.contacts); })
         .def("add_limit", [](Gaps& gaps, int velocity, double sign, int coordinate, double bound) {
             gaps.contacts.push_back(limit(velocity, sign, coordinate, bound));

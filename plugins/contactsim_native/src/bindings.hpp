@@ -58,6 +58,11 @@ struct Sharp {
     double extent = 0.0;
 };
 
+inline native::Contact feature(native::Contact contact, std::shared_ptr<const native::HillFeature> on_hills) {
+    contact.feature = on_hills;
+    return contact;
+}
+
 inline native::Contact pair(int joint, const std::vector<double>& centre, double radius,
                             std::shared_ptr<const native::Solid> solid, const Sharp* sharp) {
     native::Contact contact = point(joint, centre, radius);
@@ -152,6 +157,7 @@ PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_call
 void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
 void bind_events(nb::module_& m);
+void bind_flats(nb::module_& m);
 void bind_journeys(nb::module_& m);
 void bind_solids(nb::module_& m);
 void bind_variations(nb::module_& m);

@@ -60,6 +60,10 @@ Vec3 speed_of(const Contact& contact, const Vec3& centre, const Sweep& sweep) {
 Vec3 slip_velocity(const Terrain& terrain, const Contact& contact, const Vec3& centre, const Sweep& sweep,
                    const Footing& under) {
     const Vec3 below = under.axis[0] * -contact.radius;
+    if (contact.is_flat()) {
+        const Spatial motion = velocity_of(contact.joint, sweep);
+        return motion.linear + cross(motion.angular, under.point);
+    }
     if (contact.other) {
         const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(contact.other->joint, sweep) * -1.0;
         return against.linear + cross(against.angular, contact.edges ? under.point : centre + below);
@@ -98,11 +102,9 @@ MovingSpot moving_spot_of(const Contact& contact, const Sweep& sweep) {
 
 // Rows of what touches a solid at a point x, with E = (n, t...): with dV = V - V_other,
 //     z = E u, u = dV_l + dV_w x x,    z' = E' u + E u', u' = dA_l + dA_w x x + dV_w x x'.
-void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, int first, Scratch& s,
-               Footing& found) {
+void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, int other, const MovingSpot& spot,
+               int first, Scratch& s, Footing& found) {
     const Sweep& sweep = s.sweep;
-    const Solid& solid = *contact.other;
-    const MovingSpot spot = moving_spot_of(contact, sweep);
     found.axis = mode.terrain.frame.axes(spot.normal), found.point = spot.point;
     const std::array<Vec3, 3> turning = mode.terrain.frame.rates(spot.normal, spot.normal_rate);
     const int nv = robot.nv, count = static_cast<int>(mode.terrain.basis.size());
@@ -114,9 +116,9 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
             for (int d = 0; d < count; ++d) s.row[(first + d) * nv + k] += sign * dot(found.axis[d], moved);
         }
     };
-    add(contact.joint, 1.0), add(solid.joint, -1.0);
-    const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(solid.joint, sweep) * -1.0;
-    const Spatial drift = drift_of(contact.joint, robot, sweep) + drift_of(solid.joint, robot, sweep) * -1.0;
+    add(contact.joint, 1.0), add(other, -1.0);
+    const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(other, sweep) * -1.0;
+    const Spatial drift = drift_of(contact.joint, robot, sweep) + drift_of(other, robot, sweep) * -1.0;
     const Vec3 slip = against.linear + cross(against.angular, spot.point);
     const Vec3 change = drift.linear + cross(drift.angular, spot.point) + cross(against.angular, spot.point_rate);
     for (int d = 0; d < count; ++d) {
@@ -128,7 +130,23 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
 }  // namespace
 
 bool Contact::is_kinked() const {
-    return edges || inner;
+    return edges || inner || feature;
+}
+
+Pose pose_of(const Contact& contact, const Sweep& sweep) {
+    const HillFeature& feature = *contact.feature;
+    if (contact.joint < 0) return {feature.turn, feature.place};
+    const Mat3& turn = sweep.turn[contact.joint];
+    return {turn * feature.turn, sweep.place[contact.joint] + turn * feature.place + sweep.origin};
+}
+
+std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving) {
+    const Flat& flat = *contact.feature->flat;
+    const Pose pose = pose_of(contact, sweep);
+    Lowest here;
+    if (flat.nearest(pose, here) != Hills::Found::yes) return {};
+    here.core = here.core - sweep.origin;
+    return flat.moving(pose, here, moving ? velocity_of(contact.joint, sweep) : Spatial{});
 }
 
 double sense_of(const Contact& contact, const Sweep& sweep) {
@@ -171,6 +189,11 @@ std::vector<int> moving(const Robot& robot, Tips tips) {
 }
 
 bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found) {
+    if (contact.is_flat()) {
+        const std::optional<MovingSpot> spot = spot_on_hills(contact, sweep, false);
+        if (spot) found.axis = terrain.frame.axes(spot->normal), found.point = spot->point;
+        return spot.has_value();
+    }
     if (contact.other) {
         const Spot spot = spot_of(contact, sweep);
         found.axis = terrain.frame.axes(spot.normal), found.point = spot.point;
@@ -194,8 +217,14 @@ bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t numbe
         s.bias[first] = 0.0;
         return true;
     }
+    if (contact.is_flat()) {
+        const std::optional<MovingSpot> spot = spot_on_hills(contact, s.sweep, true);
+        if (spot) pair_rows(robot, mode, contact, -1, *spot, first, s, s.footing[number]);
+        return spot.has_value();
+    }
     if (contact.other) {
-        pair_rows(robot, mode, contact, first, s, s.footing[number]);
+        const MovingSpot spot = moving_spot_of(contact, s.sweep);
+        pair_rows(robot, mode, contact, contact.other->joint, spot, first, s, s.footing[number]);
         return true;
     }
     const Sweep& sweep = s.sweep;
@@ -630,12 +659,24 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
 
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.is_limit()) return contact.sign * (q[contact.coordinate] - contact.bound);
+    if (contact.idle) return *contact.idle;
     if (contact.edges) {
         const EdgeOnEdge& edges = *contact.edges;
         return contact.region ? gap_along(edges, *contact.other, (*contact.region)[0], sweep)
                               : cross_edges(edges, *contact.other, sweep).gap;
     }
     if (contact.other) return met(contact, sweep).gap;
+    if (contact.is_flat()) {
+        const Flat& flat = *contact.feature->flat;
+        const Pose pose = pose_of(contact, sweep);
+        Lowest here;
+        if (contact.region) {
+            return flat.nearest(pose, here) == Hills::Found::yes ? here.distance - flat.radius : NAN;
+        }
+        bool near;
+        const double distance = flat.clearance(pose, near);
+        return near ? flat.near_gap(flat.look(pose)) : distance;
+    }
     const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
     if (mode.terrain.hills) return mode.terrain.hills->gap(centre, contact.radius);
     return dot(mode.terrain.basis[0], centre - mode.terrain.point) - contact.radius;
@@ -647,6 +688,12 @@ double distance_between(const Contact& contact, const Sweep& sweep) {
 }
 
 double region_margin(const Contact& contact, int side, const Sweep& sweep) {
+    if (contact.feature) {
+        const Pose pose = pose_of(contact, sweep);
+        Lowest here;
+        const bool found = contact.feature->flat->nearest(pose, here) == Hills::Found::yes;
+        return found ? contact.feature->flat->margin(pose, here, side) : NAN;
+    }
     if (contact.edges) return end_margin(*contact.edges, *contact.other, side, sweep);
     return margin(*contact.other, *contact.region, side, ball_of(contact, sweep), sweep);
 }
@@ -696,7 +743,15 @@ Nearing edges_nearing(const Contact& contact, const Sweep& sweep) {
 
 Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
     if (contact.is_limit()) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
+    if (contact.idle) return {*contact.idle, 0.0, true};
     if (contact.edges) return edges_nearing(contact, sweep);
+    if (contact.is_flat()) {
+        const std::optional<MovingSpot> spot = spot_on_hills(contact, sweep, false);
+        if (!spot) return {NAN, 0.0, false};
+        const Spatial motion = velocity_of(contact.joint, sweep);
+        const double rate = dot(spot->normal, motion.linear + cross(motion.angular, spot->point));
+        return {gap_of(mode, contact, sweep, q), rate, true};
+    }
     if (contact.other) {
         const Meeting meeting = met(contact, sweep);
         const Vec3 speed = motion_of(*contact.other, meeting, contact.joint, sweep).speed;
@@ -718,10 +773,14 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
         for (int k = outermost(robot, j); k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
         return change;
     };
-    if (contact.other) {
-        const MovingSpot spot = moving_spot_of(contact, sweep);
-        const Spatial motion = velocity_of(contact.joint, sweep) + velocity_of(contact.other->joint, sweep) * -1.0;
-        const Spatial against = whole(contact.joint) + whole(contact.other->joint) * -1.0;
+    if (contact.other || contact.is_flat()) {
+        const std::optional<MovingSpot> found =
+            contact.other ? moving_spot_of(contact, sweep) : spot_on_hills(contact, sweep, true);
+        if (!found) return NAN;
+        const MovingSpot& spot = *found;
+        const int other = contact.other ? contact.other->joint : -1;
+        const Spatial motion = velocity_of(contact.joint, sweep) + velocity_of(other, sweep) * -1.0;
+        const Spatial against = whole(contact.joint) + whole(other) * -1.0;
         const Vec3 speed = motion.linear + cross(motion.angular, spot.point);
         const Vec3 moved = against.linear + cross(against.angular, spot.point) + cross(motion.angular, spot.point_rate);
         return dot(spot.normal, moved) + dot(spot.normal_rate, speed);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edges.hpp"
+#include "flats.hpp"
 #include "force_cones.hpp"
 #include "hills.hpp"
 #include "linear.hpp"
@@ -15,6 +16,15 @@
 #include "yielding.hpp"
 
 namespace native {
+
+// What of a body with edges and faces touches hills, where its axes are in those of its joint: an edge, a face or a rim,
+// or a corner, which as a contact is a sphere, and ends where others take over from it.
+struct HillFeature {
+    std::shared_ptr<const Flat> flat;
+    Mat3 turn;
+    Vec3 place;
+    bool corner;
+};
 
 // A sphere (or point) of a robot that touches the ground, or what touches a solid: a sphere, a point without radius, or
 // an edge. Or a joint at its limit, whose row is `sign` times a velocity.
@@ -31,9 +41,12 @@ struct Contact {
     std::optional<Vec3> inner;                // of a point without radius: from there to the centre of its body
     std::shared_ptr<const EdgeOnEdge> edges;  // of an edge
     double extent = 0.0;                      // of what touches, from the centre [m]
+    std::shared_ptr<const HillFeature> feature;
+    std::optional<double> idle;  // gap of one that never touches, since others are in its place [m]
 
     bool is_limit() const { return velocity >= 0; }
-    bool is_kinked() const;  // whether its open gap jumps, or bends sharply
+    bool is_flat() const { return feature && !feature->corner; }  // on hills, and no sphere
+    bool is_kinked() const;                                       // whether its open gap jumps, or bends sharply
 };
 
 // smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;
@@ -210,6 +223,13 @@ Spot spot_of(const Contact& contact, const Sweep& sweep);
 
 // Distance of the centre of a contact from the origin of the solid that it touches, where joints' places are known.
 double distance_between(const Contact& contact, const Sweep& sweep);
+
+// Where the axes of a feature on hills are in the world, and the velocity of these at the world's origin.
+Pose pose_of(const Contact& contact, const Sweep& sweep);
+
+// Where a feature that touches hills does so, from the origin of the sweep, and how that moves, where the joints'
+// velocities are known (if they are not, what moves says nothing); none where it has no nearest point.
+std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving);
 
 // How far a contact is from leaving the region of its solid on a side, where joints' places are known.
 double region_margin(const Contact& contact, int side, const Sweep& sweep);

@@ -69,7 +69,7 @@ bool is_taken_over(const Arc& arc, const Contact& contact, const Sweep& sweep) {
 }  // namespace
 
 void note_shared_corners(const ContactMode& mode, const Contact& contact, int guard, std::vector<SharedCorner>& found) {
-    if (!contact.inner) return;
+    if (!contact.inner) return;  // none of features on hills
     for (std::size_t k = 0; k < mode.closed.size(); ++k) {
         const Contact& closed = mode.closed[k].contact;
         if (!closed.edges) continue;
@@ -86,6 +86,74 @@ void note_shared_corners(const ContactMode& mode, const Contact& contact, int gu
     }
 }
 
+namespace {
+
+// A feature on hills while it is open: its gap, whether it acts, whether it is in the ground without doing so, and
+// whether a closed one of its body touches at the same point.
+struct OnHills {
+    double gap;
+    bool acts = false, sunk = false, hidden = false;
+};
+
+// Closed features of the same body at one point along one normal.
+bool is_taken_over_on_hills(const Arc& arc, const Contact& contact, const Sweep& sweep) {
+    std::optional<MovingSpot> own;
+    for (const Closed& closed : arc.mode.closed) {
+        const Contact& held = closed.contact;
+        if (!held.feature || held.joint != contact.joint) continue;
+        if (!own) own = spot_on_hills(contact, sweep, false);
+        const std::optional<MovingSpot> there = spot_on_hills(held, sweep, false);
+        if (!own || !there) return false;
+        const FlatRules& rules = contact.feature->flat->rules;
+        if (length(own->point - there->point) <= rules.one_point &&
+            length(own->normal - there->normal) <= rules.one_normal) {
+            return true;
+        }
+    }
+    return false;
+}
+
+OnHills look_on_hills(const Arc& arc, const Contact& contact, const Sweep& sweep) {
+    const Flat& flat = *contact.feature->flat;
+    const Pose pose = pose_of(contact, sweep);
+    bool near;
+    OnHills found{flat.clearance(pose, near)};
+    if (!near) return found;
+    const FlatLook seen = flat.look(pose);
+    found.gap = flat.near_gap(seen), found.acts = seen.acts;
+    found.sunk = seen.known && !seen.acts && flat.sunk(seen.low);
+    found.hidden = found.gap < flat.rules.off && !found.sunk && is_taken_over_on_hills(arc, contact, sweep);
+    if (found.hidden) found.gap = std::max(found.gap, 0.0) + flat.rules.off;
+    return found;
+}
+
+// Whether the gap of an open corner is raised: others are nearer to the ground where it is.
+bool is_raised(const Arc& arc, const Contact& contact, double gap, const Sweep& sweep) {
+    const double off = contact.feature->flat->rules.off;
+    return gap < off && look_on_hills(arc, contact, sweep).gap >= off;
+}
+
+double gap_on_hills(const Arc& arc, const Contact& contact, const Sweep& sweep, const double* q) {
+    if (contact.is_flat()) return look_on_hills(arc, contact, sweep).gap;
+    const double gap = gap_of(arc.mode, contact, sweep, q);
+    return is_raised(arc, contact, gap, sweep) ? gap + contact.feature->flat->rules.off : gap;
+}
+
+Nearing nearing_on_hills(const Arc& arc, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
+    if (contact.is_flat()) {
+        const OnHills seen = look_on_hills(arc, contact, sweep);
+        if (seen.hidden || !seen.acts) return {seen.gap, 0.0, false, 0, seen.hidden || !seen.sunk};
+        Nearing found = nearing(arc.mode, contact, sweep, q, v);
+        found.gap = seen.gap;
+        return found;
+    }
+    const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
+    if (!is_raised(arc, contact, seen.gap, sweep)) return seen;
+    return {seen.gap + contact.feature->flat->rules.off, 0.0, false, 0, true};
+}
+
+}  // namespace
+
 bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
     const Contact& contact = arc.guards.all[guard].contact;
     if (!contact.is_kinked()) return false;
@@ -99,12 +167,14 @@ double hidden_gap(const Contact& contact, double gap) {
 
 double shown_gap(const Arc& arc, int guard, const Sweep& sweep, const double* q) {
     const Contact& contact = arc.guards.all[guard].contact;
+    if (contact.feature) return gap_on_hills(arc, contact, sweep, q);
     const double gap = gap_of(arc.mode, contact, sweep, q);
     return is_hidden(arc, guard, gap, sweep) ? hidden_gap(contact, gap) : gap;
 }
 
 Nearing shown_nearing(const Arc& arc, int guard, const Sweep& sweep, const double* q, const double* v) {
     const Contact& contact = arc.guards.all[guard].contact;
+    if (contact.feature) return nearing_on_hills(arc, contact, sweep, q, v);
     const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
     if (!is_hidden(arc, guard, seen.gap, sweep)) return seen;
     return {hidden_gap(contact, seen.gap), 0.0, false, 0, true};

@@ -105,29 +105,29 @@ double Hills::reach(double radius) const {
 }
 
 template <typename Equation>
-bool Hills::newton(const Equation& equation, std::array<double, 2>& place) const {
+Hills::Found Hills::newton(const Equation& equation, std::array<double, 2>& place) const {
     const double longest = curvature_ > 0.0 ? rules_.longest / curvature_ : INFINITE;
     const double small = rules_.found * std::min(longest, 1.0);
     double& x = place[0];
     double& y = place[1];
     for (int k = 0; k < rules_.iterations; ++k) {
         Bends b;
-        if (!heights_->bends(x, y, b)) return false;
+        if (!heights_->bends(x, y, b)) return Found::outside;
         std::array<double, 2> value;
         std::array<double, 4> matrix;
         equation(x, y, b, value, matrix);
         const double determinant = matrix[0] * matrix[3] - matrix[1] * matrix[2];
-        if (!(determinant > 0.0)) return false;
+        if (!(determinant > 0.0)) return Found::none;
         const double along = (matrix[1] * value[1] - matrix[3] * value[0]) / determinant;
         const double across = (matrix[2] * value[0] - matrix[0] * value[1]) / determinant;
         const double size = std::hypot(along, across), share = size > longest ? longest / size : 1.0;
         x += share * along, y += share * across;
-        if (size <= small || size <= rules_.relative * std::max(std::abs(x), std::abs(y))) return true;
+        if (size <= small || size <= rules_.relative * std::max(std::abs(x), std::abs(y))) return Found::yes;
     }
-    return false;
+    return Found::none;
 }
 
-bool Hills::nearest(const Vec3& centre, std::array<double, 2>& place) const {
+Hills::Found Hills::nearest(const Vec3& centre, std::array<double, 2>& place) const {
     const auto equation = [&](double x, double y, const Bends& b, auto& value, auto& matrix) {
         const double above = b.h - centre.z, across = b.x * b.y + above * b.xy;
         value = {x - centre.x + above * b.x, y - centre.y + above * b.y};
@@ -144,10 +144,18 @@ bool Hills::standing(const Vec3& centre, double radius, Standing& found) const {
         matrix = {1.0 + radius * tilt.x.x, radius * tilt.y.x, radius * tilt.x.y, 1.0 + radius * tilt.y.y};
     };
     Bends b;
-    if (radius > 0.0 && !newton(equation, found.place)) return false;
+    if (radius > 0.0 && newton(equation, found.place) != Found::yes) return false;
     if (!heights_->bends(found.place[0], found.place[1], b)) return false;
     found.upward = 1.0 / std::sqrt(1.0 + b.x * b.x + b.y * b.y);
     found.clearance = centre.z - b.h - radius * found.upward;
+    return true;
+}
+
+bool Hills::normal_below(const Vec3& centre, double radius, Vec3& normal) const {
+    Standing below;
+    Bends b;
+    if (!standing(centre, radius, below) || !heights_->bends(below.place[0], below.place[1], b)) return false;
+    normal = Tilt(b).normal;
     return true;
 }
 
@@ -157,7 +165,7 @@ double Hills::gap(const Vec3& centre, double radius) const {
     const double clearance = below.clearance * below.upward, height = std::abs(below.clearance) / reach(radius);
     if (!(height < 2.0)) return clearance;
     Bends b;
-    if (!nearest(centre, below.place) || !heights_->bends(below.place[0], below.place[1], b)) return NAN;
+    if (nearest(centre, below.place) != Found::yes || !heights_->bends(below.place[0], below.place[1], b)) return NAN;
     const Vec3 arm{centre.x - below.place[0], centre.y - below.place[1], centre.z - b.h};
     const double distance = dot(arm, Tilt(b).normal), way = std::clamp(2.0 - height, 0.0, 1.0);
     const double share = way * way * way * (10.0 - 15.0 * way + 6.0 * way * way);
@@ -185,27 +193,29 @@ double Hills::bend(double radius) const {
     return curvature_ / ((1.0 - rules_.reach) * (1.0 - curvature_ * radius));
 }
 
-bool Hills::near(const Vec3& centre, double radius, Surface& found) const {
+Hills::Found Hills::look(const Vec3& centre, double radius, Surface& found) const {
     std::array<double, 2>& foot = found.foot;
     foot = {centre.x, centre.y};
     Bends b;
     if (radius > 0.0) {
-        if (!heights_->bends(foot[0], foot[1], b)) return false;
+        if (!heights_->bends(foot[0], foot[1], b)) return Found::outside;
         const Vec3 above = Tilt(b).normal;
         foot = {centre.x - radius * above.x, centre.y - radius * above.y};
     }
-    if (!nearest(centre, foot) || !heights_->bends(foot[0], foot[1], b)) return false;
+    const Found way = nearest(centre, foot);
+    if (way != Found::yes) return way;
+    if (!heights_->bends(foot[0], foot[1], b)) return Found::outside;
     const Tilt tilt(b);
     const Vec3 &n = tilt.normal, arm{centre.x - foot[0], centre.y - foot[1], centre.z - b.h};
     found.distance = dot(arm, n), found.normal = n;
-    if (!(std::abs(found.distance - radius) <= reach(radius))) return false;
+    if (!(std::abs(found.distance - radius) <= reach(radius))) return Found::none;
     found.along = Vec3{1.0, 0.0, 0.0} - n * n.x, found.across = Vec3{0.0, 1.0, 0.0} - n * n.y;
-    if (!carried(tilt, found.distance, found.along, found.across)) return false;
+    if (!carried(tilt, found.distance, found.along, found.across)) return Found::none;
     found.hessian = outer(tilt.x, found.along, tilt.y, found.across);
     found.velocity = {drift_[0], drift_[1], drift_[0] * b.x + drift_[1] * b.y};
     found.rise =
         found.along * (drift_[0] * b.xx + drift_[1] * b.xy) + found.across * (drift_[0] * b.xy + drift_[1] * b.yy);
-    return true;
+    return Found::yes;
 }
 
 bool Hills::bending(const Surface& ground, const Vec3& u, Bending& found) const {

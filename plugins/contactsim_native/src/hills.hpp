@@ -96,7 +96,18 @@ class Hills {
         : heights_(std::move(heights)), curvature_(curvature), drift_(drift), across_(across), rules_(rules) {}
 
     // The ground near the centre of a sphere that touches it, or nearly so; false where there is no such point.
-    bool near(const Vec3& centre, double radius, Surface& found) const;
+    bool near(const Vec3& centre, double radius, Surface& found) const {
+        return look(centre, radius, found) == Found::yes;
+    }
+
+    // The same, and why there is none: no point is the nearest one, or the ground ends on the way to it.
+    enum class Found { yes, none, outside };
+    Found look(const Vec3& centre, double radius, Surface& found) const;
+
+    // The normal of the ground where a sphere would touch it that is let down vertically; false where there is none.
+    bool normal_below(const Vec3& centre, double radius, Vec3& normal) const;
+
+    double curvature() const { return curvature_; }
 
     bool bending(const Surface& ground, const Vec3& u, Bending& found) const;
 
@@ -134,10 +145,10 @@ class Hills {
     bool standing(const Vec3& centre, double radius, Standing& found) const;
 
     // The place of the nearest point, from a guess of it.
-    bool nearest(const Vec3& centre, std::array<double, 2>& place) const;
+    Found nearest(const Vec3& centre, std::array<double, 2>& place) const;
 
     template <typename Equation>
-    bool newton(const Equation& equation, std::array<double, 2>& place) const;
+    Found newton(const Equation& equation, std::array<double, 2>& place) const;
 };
 
 }  // namespace native

@@ -128,6 +128,14 @@ void bind_mode(nb::module_& m) {
                  mode.closed.push_back({point(joint, centre, radius), static_cast<State>(state), friction});
                  mode.count();
              })
+        .def("add_feature",
+             [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius,
+                std::shared_ptr<const HillFeature> on_hills, int state, double friction) {
+                 Contact contact = feature(point(joint, centre, radius), on_hills);
+                 contact.region = Region{};
+                 mode.closed.push_back({contact, static_cast<State>(state), friction});
+                 mode.count();
+             })
         .def("frame_pairs",
              [](ContactMode& mode, const std::vector<double>& start, const std::vector<std::vector<double>>& tangents,
                 const std::vector<double>& across) {
@@ -308,6 +316,7 @@ NB_MODULE(_native, m) {
     bind_robot(m);
     add_hills(m);
     bind_solids(m);
+    bind_flats(m);
     bind_laws(m);
     bind_mode(m);
     bind_drive(m);

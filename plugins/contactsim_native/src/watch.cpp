@@ -302,6 +302,8 @@ void Voyage::bounds_of_gaps() {
         if (guard.contact.is_limit()) {
             const int v = guard.contact.velocity;
             speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
+        } else if (guard.contact.idle) {
+            continue;
         } else if (const auto& solid = guard.contact.other) {
             // p = R^T (c - o): |p'| <= |c'| + |o'| + w |p|, |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|; a
             // sphere has no axes to turn.
@@ -317,6 +319,8 @@ void Voyage::bounds_of_gaps() {
                 error_[g] += errors.spin[other.joint] * far;
             }
             bend_[g] += solid->curvature(guard.contact.radius) * speed_[g] * speed_[g];
+        } else if (guard.contact.is_flat()) {
+            speed_[g] = sway.speed_of(own), bend_[g] = sway.acceleration_of(own), error_[g] = errors.speed_of(own);
         } else {
             const Terrain& terrain = arc_.mode.terrain;
             speed_[g] = sway.speed_of(own) + terrain.fastest(1);
@@ -362,6 +366,20 @@ void Voyage::find_loose() {
     bool placed = false;
     for (int g = 0; g < ng_; ++g) {
         const Contact& contact = arc_.guards.all[g].contact;
+        if (contact.is_flat()) {
+            const Flat& flat = *contact.feature->flat;
+            const double close = flat.rules.loose * flat.extent();
+            if (!(course_.values[g] < close + flat.rules.off)) continue;
+            if (!placed) place_at_start();
+            placed = true;
+            const Pose pose = pose_of(contact, aside_.scratch.sweep);
+            bool near;
+            flat.clearance(pose, near);
+            if (!near) continue;
+            const FlatLook seen = flat.look(pose);
+            loose_[g] = !seen.acts && flat.near_gap(seen) < close;
+            continue;
+        }
         if (!contact.edges) continue;
         const SharpRules& rules = contact.other->rules;
         const double close = rules.loose * contact.edges->lever;
@@ -380,6 +398,12 @@ void Voyage::place_at_start() {
 
 double Voyage::bend_of(int g) {
     const Contact& contact = arc_.guards.all[g].contact;
+    if (contact.is_flat()) {
+        place_at_start();
+        const Flat& flat = *contact.feature->flat;
+        const Pose pose = pose_of(contact, aside_.scratch.sweep);
+        return bend_[g] + flat.bend(flat.look(pose).own, pose, speed_[g], sway_.spin[arc_.hosts[g].own.joint]);
+    }
     if (!contact.edges) return bend_[g];
     place_at_start();
     const Hosts& hosts = arc_.hosts[g];
@@ -390,9 +414,13 @@ double Voyage::bend_of(int g) {
 
 double Voyage::distance_of(int g, double gap) const {
     const Contact& contact = arc_.guards.all[g].contact;
+    if (contact.feature) {
+        const double off = contact.feature->flat->rules.off, low = gap > off ? gap - off : gap;
+        return contact.is_flat() ? low : arc_.mode.terrain.hills->at_least(low, contact.radius);
+    }
     if (contact.is_kinked()) return gap > contact.other->rules.off ? gap - contact.other->rules.off : gap;
     const auto& hills = arc_.mode.terrain.hills;
-    return hills && !contact.is_limit() && !contact.other ? hills->at_least(gap, contact.radius) : gap;
+    return hills && !contact.is_limit() && !contact.other && !contact.idle ? hills->at_least(gap, contact.radius) : gap;
 }
 
 bool Voyage::is_suspect(int g) const {
