@@ -17,7 +17,7 @@
 
 namespace native {
 
-// What of a body with edges and faces touches hills, where its axes are in those of its joint: an edge, a face or a rim,
+// What of a body with edges and faces touches hills, where its axes are in those of its joint: an edge, a face, a rim,
 // or a corner, which as a contact is a sphere, and ends where others take over from it.
 struct HillFeature {
     std::shared_ptr<const Flat> flat;
