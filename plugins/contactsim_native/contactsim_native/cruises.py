@@ -25,6 +25,7 @@ from contactsim.multibody.kinematics.bound_robot import TURN
 from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot, PlainSolid
 
 from . import _native
+from .rules import filled
 from .solids import native_sharp, native_solid
 
 GAPS = {"gap": 1.0, "clear": -1.0}  # and the sign with which they count
@@ -192,9 +193,7 @@ def thresholds() -> _native.Thresholds:
             seen=guard_minima.SEEN,
         ),
     }
-    for name, value in values.items():
-        setattr(found, name, value)
-    return found
+    return filled(found, values)
 
 
 @lru_cache(maxsize=64)

@@ -28,6 +28,7 @@ from contactsim.contact_dynamics.engines import (
 from . import _native
 from .contacts import CLEAR_RANK, MODES, NUMBERS, REDUNDANCY, RULES, SINGULAR
 from .cruises import native_gaps
+from .rules import filled
 from .solids import padded
 
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
@@ -80,9 +81,7 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
         "stalled": contacts_zero.STALLED,
         "longest_cycle": contacts_zero.LONGEST_CYCLE,
     }
-    for name, value in values.items():
-        setattr(rules, name, value)
-    return rules
+    return filled(rules, values)
 
 
 def numbers_of(state: ContactState) -> list[float]:

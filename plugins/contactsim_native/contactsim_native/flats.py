@@ -14,6 +14,7 @@ from contactsim.multibody.plain_robot import PlainFeature
 from contactsim.multibody.terrain.plain_hills import PlainHills
 
 from . import _native
+from .rules import filled
 
 Array = np.ndarray
 KINDS = ("plain", "arc", "face")
@@ -41,10 +42,7 @@ RULES = {
 @lru_cache(maxsize=1)
 def flat_rules() -> _native.FlatRules:
     """The thresholds of the search."""
-    rules = _native.FlatRules()
-    for name, value in RULES.items():
-        setattr(rules, name, value)
-    return rules
+    return filled(_native.FlatRules(), RULES)
 
 
 def native_flat(flat: PlainFlat, hills: _native.Hills) -> _native.Flat:

@@ -29,6 +29,7 @@ from contactsim.multibody.zero import ULPS
 from . import _native
 from .cruises import GIVEN, GOES_ON, GUARDS, method, native_gaps, native_reach, passed_of, thresholds
 from .events import OPEN, NativeEvents, numbers_of
+from .rules import filled
 
 NAMES = (*GUARDS, "push", "enable")  # of the kinds of guards, by their numbers
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
@@ -59,9 +60,7 @@ def journey_rules(tolerances: Tolerances) -> _native.JourneyRules:
         "events_at_one_instant": simulate.EVENTS_AT_ONE_INSTANT,
         "events_to_and_fro": simulate.EVENTS_TO_AND_FRO,
     }
-    for name, value in values.items():
-        setattr(rules, name, value)
-    return rules
+    return filled(rules, values)
 
 
 def marks_of(states: Sequence[ContactState]) -> Array:

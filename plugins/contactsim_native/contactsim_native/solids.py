@@ -11,6 +11,7 @@ from contactsim.multibody.geometry.polyhedra import Polyhedron
 from contactsim.multibody.plain_robot import PlainContact, PlainSolid
 
 from . import _native
+from .rules import filled
 
 RULES = {
     "rim": zero.RIM,
@@ -31,10 +32,7 @@ RULES = {
 @lru_cache(maxsize=1)
 def sharp_rules() -> _native.SharpRules:
     """The thresholds of sharp edges and corners."""
-    rules = _native.SharpRules()
-    for name, value in RULES.items():
-        setattr(rules, name, value)
-    return rules
+    return filled(_native.SharpRules(), RULES)
 
 
 @lru_cache(maxsize=1024)

@@ -105,7 +105,7 @@ nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directio
         return propagate(motion, path, schemes, control, t0, first_step, t1, variations.data(), width);
     };
     Ending ending;
-    if (drive.gains && drive.gains->calls_back) {
+    if (drive.calls_back()) {
         ending = run();
     } else {
         nb::gil_scoped_release released;
