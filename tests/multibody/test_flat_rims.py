@@ -51,6 +51,29 @@ def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
         assert np.allclose(rate, found[second], rtol=1e-4, atol=1e-5 * np.abs(found[second]).max())
 
 
+def _bending(tilt: float, step: float = 1e-30) -> np.ndarray:
+    """Second derivatives of point and normal of a disc that turns, by a complex step, at a tilt."""
+    turn = pin.exp3(np.array([0.3, 0.0, 0.0])) @ pin.exp3(np.array([0.0, tilt, 0.0]))
+    chord = np.sqrt(R**2 - 0.04**2)
+    place = np.array([0.01, 0.2, 0.1]) + turn @ np.array([0.0, 0.04, 0.05 + np.sin(tilt) * chord])
+    still = np.zeros(6)
+    ahead = 1j * step * pin.skew(SPIN)
+    moving = Bodies(
+        turn + ahead @ turn, place + ahead @ place, np.eye(3), np.zeros(3), np.r_[np.zeros(3), SPIN], *[still] * 3
+    )
+    met = _rim_above_an_edge().meet(moving, MEETING)
+    return np.hstack([met.x_rate.imag, met.n_rate.imag]) / step
+
+
+def test_accelerations_have_a_limit_as_a_disc_comes_to_lie_flat() -> None:
+    """Rim and edge cross there as elsewhere: nothing is divided by the tilt, or only rounding would be left."""
+    limit = _bending(1e-9)
+    for tilt in (1e-8, 1e-7, 1e-6, 1e-5, 1e-4):
+        assert np.allclose(_bending(tilt), limit, rtol=0.0, atol=20.0 * tilt), tilt
+    across = _bending(8.01e-3), _bending(7.99e-3)  # on both sides of where the place on the rim is sought
+    assert np.allclose(*across, rtol=0.0, atol=4e-5)
+
+
 @pytest.mark.parametrize("tilt", [1e-5, 1e-3])
 def test_an_edge_that_ends_under_a_disc_is_met_from_its_own_side(tilt: float) -> None:
     """Its corner is on the disc; down the tilt it is inside, by more than the endless line would be from behind."""

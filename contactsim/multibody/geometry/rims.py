@@ -26,7 +26,7 @@ from ...errors import SingularError
 from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
-from .closest_points.search import RimsAbove, Ruled, across_axis, closest
+from .closest_points.search import RimsAbove, Ruled, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
 from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
 from .polyhedra import Polyhedron
@@ -40,7 +40,7 @@ RISE = 1.0  # m/rad by which a rim is raised above a plane while the tilt at whi
 TINY = 1e-300
 SAMPLED = 2.0 * np.pi * np.arange(48) / 48.0
 AROUND = np.column_stack([np.cos(SAMPLED), np.sin(SAMPLED), np.zeros(48)])
-NEARLY_FLAT = 1e-2  # sine of a tilt from which on the angle of a normal counts from the axis of the disc
+NEARLY_FLAT = 1e-2  # sine of a tilt, over that at which a rim crosses lines, below which the place on the rim is sought
 ONLY = np.zeros(1, dtype=int)
 MEETING = (1,)  # the region of a contact of a rim
 
@@ -708,8 +708,9 @@ class RimOnPlane(RimOnPart):
 class RimOnLines(RimOnPart):
     """A rim of A against an edge or a side of B, by the angle of the normal around that: see `closest_points.search`.
 
-    In real numbers the angle is found by Newton's method; one step of it in complex ones gives its derivatives. It
-    turns at the rate f' = -(dg'/dt) / g'' as the bodies move.
+    In real numbers the angle is found by Newton's method; one step of it in complex ones gives its derivatives. Where
+    the disc lies nearly flat its point runs fast as the normal turns, and what makes it touch is told by the place on
+    the rim instead.
     """
 
     part: Lined
@@ -725,63 +726,72 @@ class RimOnLines(RimOnPart):
         angle = self._search.nearest((centre @ place.R_b)[None], (place.R_a[:, 2] @ place.R_b)[None], ONLY)[0]
         return float(angle[0])
 
-    def _turned(self, place: Place | Bodies, angle: Array | float, flat: bool) -> _Turned:
-        """All that g and its derivatives by the angle (..., 1) are made of.
-
-        Of a disc that lies nearly `flat` the angle counts from its axis, so that n' . a is not a difference of large
-        numbers; else from the frame of the lines.
-        """
+    def _by_normal(self, place: Place | Bodies, angle: Array | float) -> _ByNormal:
+        """At an angle (..., 1) of the normal."""
         axis, c = place.R_a[..., 2], place.o_a + turned(place.R_a, self.rim.feature.centre)
-        u, v, b = (turned(place.R_b, way) for way in self.part.ruled.frame)
+        ruled, R = self.part.ruled, self.rim.radius
+        (u, v, b), foot = (turned(place.R_b, way) for way in ruled.frame), place.o_b + turned(place.R_b, ruled.centre)
         along, a_u, a_v = dot(axis, b), dot(axis, u), dot(axis, v)
-        if flat:
-            plane = axis - along * b
-            a_u, a_v = length_of(plane), np.zeros_like(along)
-            u = plane / a_u
-            v = cross(b, u)
-        (sine, cosine), C, S = (self.part.ruled.sine, self.part.ruled.cosine), np.cos(angle), np.sin(angle)
+        (sine, cosine), C, S = (ruled.sine, ruled.cosine), np.cos(angle), np.sin(angle)
         e, t, a_e, a_t = C * u + S * v, C * v - S * u, C * a_u + S * a_v, C * a_v - S * a_u
         n, ahead, h, up = sine * b + cosine * e, cosine * t, sine * along + cosine * a_e, cosine * a_t
         turn = a_t * (cosine * b - sine * e) - (cosine * along - sine * a_e) * t  # n x a
         across, T = cross(axis, turn), length_of(turn)
-        foot, R = place.o_b + turned(place.R_b, self.part.ruled.centre), self.rim.radius
         slope = dot(ahead, c - foot) + R * h * up / T
         bend = -cosine * dot(e, c - foot) + R * ((up * up - cosine * a_e * h) / T + (h * up) ** 2 / T**3)
-        rate_at = v / a_u if flat else np.zeros_like(v)
-        return _Turned(n, ahead, axis, c, foot, h, across, T, up, slope, bend, b, rate_at)
+        return _ByNormal(slope, bend, n, c - R * across / T, foot, ahead, axis, c, h, across, T, up, R)
 
-    def _flat(self, place: Place, angle: float) -> tuple[float, bool]:
-        """The angle of one place as `_turned` takes it, and whether the disc lies nearly flat."""
-        axis, (u, v, _) = place.R_a[:, 2] @ place.R_b, self.part.ruled.frame
-        if float(across_axis(self.part.ruled.normal(np.array(angle)), axis)[2]) > NEARLY_FLAT:
-            return angle, False
-        return float(np.remainder(angle - np.arctan2(axis @ v, axis @ u) + np.pi, 2.0 * np.pi) - np.pi), True
+    def _by_place(self, place: Place | Bodies, start: _Start, angle: Array | float) -> _ByPlace:
+        """At an angle (..., 1) along the rim."""
+        out, ahead = (turned(place.R_a, way) for way in (start.out, start.ahead))
+        C, S, ruled = np.cos(angle), np.sin(angle), self.part.ruled
+        r, t = C * out + S * ahead, C * ahead - S * out
+        b, foot = turned(place.R_b, ruled.axis), place.o_b + turned(place.R_b, ruled.centre)
+        x = place.o_a + turned(place.R_a, self.rim.feature.centre) + self.rim.radius * r
+        normal = _Crossed(t, b, ruled.sine, start.sense)
+        turn, leads = normal.turned(-r, np.zeros_like(b)), cross(b, normal.n)
+        slope, bend = dot(leads, x - foot), dot(cross(b, turn), x - foot) + self.rim.radius * dot(leads, t)
+        return _ByPlace(slope, bend, normal.n, x, foot, leads, turn, r, normal, self.rim.radius)
 
-    def _solved(self, place: Place | Bodies) -> _Turned:
-        """The same at the angle of places with leading axes and complex steps around one place."""
+    def _start(self, place: Place, found: _ByNormal) -> _Start | None:
+        """Where on the rim the point of one place is; None where the disc is tilted more than it crosses the lines."""
+        b, out = place.R_b @ self.part.ruled.axis, -found.across / found.T
+        t = cross(found.axis, out)
+        if found.T[0] > NEARLY_FLAT * float(np.linalg.norm(np.cross(t, b))):
+            return None
+        sense = float(np.sign(found.n @ np.cross(t, b)))
+        return _Start(out @ place.R_a, t @ place.R_a, sense)
+
+    def _solved(self, place: Place | Bodies, angle: float | None = None) -> _ByNormal | _ByPlace:
+        """Where they touch at places with leading axes and complex steps around one place."""
         lead = place.o_a.shape[:-1]
         here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
-        found = self._angle(here)
+        found = self._angle(here) if angle is None else angle
         if not np.isfinite(found):
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
-        start, flat = self._flat(here, found)
-        angle: Array | float = start
-        for _ in range(2 if flat else 1):
-            first = self._turned(place, angle, flat)
-            angle = angle - first.slope / first.bend
-        return self._turned(place, angle, flat)
+        start = self._start(here, self._by_normal(here, found))
+        if start is None:
+            first = self._by_normal(place, found)
+            return self._by_normal(place, found - first.slope / first.bend)
+        along: Array | float = 0.0
+        for _ in range(2):  # the first from where the point is known but to rounding over the tilt
+            step = self._by_place(place, start, along)
+            along = along - step.slope / step.bend
+        return self._by_place(place, start, along)
 
-    def _pair(self, found: _Turned) -> Nearest:
-        x = found.c - self.rim.radius * found.across / found.T
-        gap = dot(found.n, found.c - found.foot) - self.rim.radius * found.T - self.part.ruled.radius
-        return Nearest(np.concatenate([found.n, gap], axis=-1), x, x - gap * found.n)
+    def _pair(self, found: _ByNormal | _ByPlace) -> Nearest:
+        gap = found.height - self.part.ruled.radius
+        return Nearest(np.concatenate([found.n, gap], axis=-1), found.x, found.x - gap * found.n)
 
     def _at(self, place: Place) -> Nearest:
         return self._pair(self._solved(place))
 
     def _nearest(self, place: Place, held: bool = False) -> Nearest | None:
         angle = self._angle(place)
-        return self._pair(self._turned(place, *self._flat(place, angle))) if np.isfinite(angle) else None
+        if not np.isfinite(angle):
+            return None
+        found = self._by_normal(place, angle)
+        return self._pair(found if self._start(place, found) is None else self._solved(place, angle))
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and their rates.
@@ -789,42 +799,120 @@ class RimOnLines(RimOnPart):
         Raises:
             SingularError: the disc lies flat.
         """
-        n, ahead, axis, c, foot, h, across, T, up, _, bend, b, rate_at = self._solved(bodies)
-        spin_a, spin_b, R = bodies.V_a[..., 3:], bodies.V_b[..., 3:], self.rim.radius
-        carried = spin_b + dot(rate_at, cross(spin_a - spin_b, axis)) * b  # of what the angle counts from
-        n_carried, axis_rate = cross(carried, n), cross(spin_a, axis)
-        h_rate = dot(n_carried, axis) + dot(n, axis_rate)
-        ahead_rate, way_rate = cross(carried, ahead), at(bodies.V_a, c) - at(bodies.V_b, foot)
-        up_rate = dot(ahead_rate, axis) + dot(ahead, axis_rate)
-        slope_rate = dot(ahead_rate, c - foot) + dot(ahead, way_rate)
-        slope_rate = slope_rate + R * ((h_rate * up + h * up_rate) / T + h * h * up * h_rate / T**3)
-        n_rate = n_carried - slope_rate / bend * ahead
-        leaning = dot(n_rate, axis) + dot(n, axis_rate)
-        moved = n_rate - leaning * axis - h * axis_rate
-        x = c - R * across / T
-        return Meet(x, at(bodies.V_a, c) - R * turning(across, moved), n, n_rate)
+        return self._solved(bodies).meet(bodies)
 
 
-class _Turned(NamedTuple):
-    """The normal n (..., 3) at an angle f and n' by that, the axis a and centre c of the rim, the foot of the lines.
+class _ByNormal(NamedTuple):
+    """A rim at a normal n (..., 3) at an angle f around lines: its point x is the lowest one along that.
 
-    Then h = n . a, n - h a and its length T, n' . a, and g' and g'' (..., 1); the lines' direction b, and what the axis
-    moves by to turn what the angle counts from about b.
+    Then g' and g'' by f (..., 1), the foot of the lines, n', the axis a and centre c of the rim, h = n . a, n - h a and
+    its length T, n' . a and the radius R. It turns at f' = -(dg'/dt) / g'' as the bodies move.
     """
 
+    slope: Array
+    bend: Array
     n: Array
+    x: Array
+    foot: Array
     ahead: Array
     axis: Array
     c: Array
-    foot: Array
     h: Array
     across: Array
     T: Array
     up: Array
+    R: float
+
+    @property
+    def height(self) -> Array:
+        """Of the rim above the axis of the lines, along n (..., 1) [m]."""
+        return dot(self.n, self.c - self.foot) - self.R * self.T
+
+    def meet(self, bodies: Bodies) -> Meet:
+        """Point, normal and their rates."""
+        n, ahead, axis, h, up, T, R = self.n, self.ahead, self.axis, self.h, self.up, self.T, self.R
+        spin_a, spin_b = bodies.V_a[..., 3:], bodies.V_b[..., 3:]
+        n_carried, axis_rate = cross(spin_b, n), cross(spin_a, axis)
+        h_rate = dot(n_carried, axis) + dot(n, axis_rate)
+        ahead_rate, way_rate = cross(spin_b, ahead), at(bodies.V_a, self.c) - at(bodies.V_b, self.foot)
+        up_rate = dot(ahead_rate, axis) + dot(ahead, axis_rate)
+        slope_rate = dot(ahead_rate, self.c - self.foot) + dot(ahead, way_rate)
+        slope_rate = slope_rate + R * ((h_rate * up + h * up_rate) / T + h * h * up * h_rate / T**3)
+        n_rate = n_carried - slope_rate / self.bend * ahead
+        leaning = dot(n_rate, axis) + dot(n, axis_rate)
+        moved = n_rate - leaning * axis - h * axis_rate
+        return Meet(self.x, at(bodies.V_a, self.c) - R * turning(self.across, moved), n, n_rate)
+
+
+class _Start(NamedTuple):
+    """A place on a rim: outward and along it (3,), in axes of its body; the side of both that the normal is on."""
+
+    out: Array
+    ahead: Array
+    sense: float
+
+
+class _Crossed(NamedTuple):
+    """The normal n across a tangent t (..., 3) of a rim that leans by a sine s to lines along b (..., 3): n . b = s.
+
+    With c = t . b, w = t x b and K^2 = |w|^2 - s^2 it is n = (s (b - c t) + K w) / |w|^2, w taken to its side.
+    """
+
+    t: Array
+    b: Array
+    sine: float
+    sense: float
+
+    @property
+    def n(self) -> Array:
+        """(..., 3)."""
+        w = self.sense * cross(self.t, self.b)
+        square, level = dot(w, w), self.b - dot(self.t, self.b) * self.t
+        return (self.sine * level + np.sqrt(square - self.sine**2) * w) / square
+
+    def turned(self, t_rate: Array, b_rate: Array) -> Array:
+        """n' (..., 3) as t and b move."""
+        w, c = self.sense * cross(self.t, self.b), dot(self.t, self.b)
+        w_rate = self.sense * (cross(t_rate, self.b) + cross(self.t, b_rate))
+        c_rate = dot(t_rate, self.b) + dot(self.t, b_rate)
+        square, square_rate = dot(w, w), 2.0 * dot(w, w_rate)
+        K = np.sqrt(square - self.sine**2)
+        moved = self.sine * (b_rate - c_rate * self.t - c * t_rate) + 0.5 * square_rate / K * w + K * w_rate
+        return (moved - square_rate * self.n) / square
+
+
+class _ByPlace(NamedTuple):
+    """A rim at a place f on it: its point x (..., 3), and the normal n there across rim and lines.
+
+    They touch where x is above the line with that normal, (b x n) . (x - foot) = 0. That and its slope by f (..., 1),
+    the foot of the lines, b x n, dn/df, the way out r to x, what n is made of and the radius R. The place moves at the
+    rate f' at which that stays so.
+    """
+
     slope: Array
     bend: Array
-    b: Array
-    rate_at: Array
+    n: Array
+    x: Array
+    foot: Array
+    leads: Array
+    turn: Array
+    r: Array
+    normal: _Crossed
+    R: float
+
+    @property
+    def height(self) -> Array:
+        """Of the point above the axis of the lines, along n (..., 1) [m]."""
+        return dot(self.n, self.x - self.foot)
+
+    def meet(self, bodies: Bodies) -> Meet:
+        """Point, normal and their rates."""
+        (t, b), way = self.normal[:2], self.x - self.foot
+        b_rate, x_held = cross(bodies.V_b[..., 3:], b), at(bodies.V_a, self.x)
+        n_held = self.normal.turned(cross(bodies.V_a[..., 3:], t), b_rate)
+        leads_rate = cross(b_rate, self.n) + cross(b, n_held)
+        pace = -(dot(leads_rate, way) + dot(self.leads, x_held - at(bodies.V_b, self.foot))) / self.bend
+        return Meet(self.x, x_held + self.R * pace * t, self.n, n_held + pace * self.turn)
 
 
 def rim_on(rim: Rim, part: Part) -> RimOnPart:
