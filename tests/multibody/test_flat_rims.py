@@ -9,7 +9,7 @@ import pytest
 from contactsim.multibody.geometry.features import Bodies, Place
 from contactsim.multibody.geometry.gap_tables import RimsOnLines
 from contactsim.multibody.geometry.polyhedra import polyhedron_of_box
-from contactsim.multibody.geometry.rims import MEETING, Ridge, Rim, RimOnLines
+from contactsim.multibody.geometry.rims import MEETING, Ridge, Rim, RimOnLines, rim_on
 
 R = 0.1  # m
 SPIN = np.array([0.3, -0.2, 0.5])  # rad/s
@@ -72,6 +72,27 @@ def test_accelerations_have_a_limit_as_a_disc_comes_to_lie_flat() -> None:
         assert np.allclose(_bending(tilt), limit, rtol=0.0, atol=20.0 * tilt), tilt
     across = _bending(8.01e-3), _bending(7.99e-3)  # on both sides of where the place on the rim is sought
     assert np.allclose(*across, rtol=0.0, atol=4e-5)
+
+
+def _bending_across(tilt: float, step: float = 1e-30) -> np.ndarray:
+    """The same of a disc above another one whose rim it crosses, nearly flat."""
+    turn = pin.exp3(np.array([0.0, 0.0, 0.4])) @ pin.exp3(tilt * np.array([-0.8, 0.6, 0.0]))
+    ahead, still = 1j * step * pin.skew(SPIN), np.zeros(6)
+    middle = np.array([0.12, 0.03, 0.1])
+    moving = Bodies(
+        turn + ahead @ turn, middle + ahead @ middle, np.eye(3), np.zeros(3), np.r_[np.zeros(3), SPIN], *[still] * 3
+    )
+    met = rim_on(Rim(R, 0.05, -1.0), Rim(0.08, 0.05, 1.0)).meet(moving, MEETING)
+    return np.hstack([met.x_rate.imag, met.n_rate.imag]) / step
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_accelerations_have_a_limit_as_discs_come_to_lie_on_each_other(side: float) -> None:
+    limit = _bending_across(side * 1e-9)
+    for tilt in (1e-8, 1e-7, 1e-6, 1e-5, 1e-4):
+        assert np.allclose(_bending_across(side * tilt), limit, rtol=0.0, atol=20.0 * tilt), tilt
+    found = [_bending_across(side * tilt) for tilt in np.linspace(5e-3, 1e-2, 21)]  # across where places are sought
+    assert np.abs(np.diff(found, n=2, axis=0)).max() < 1e-4
 
 
 @pytest.mark.parametrize("tilt", [1e-5, 1e-3])

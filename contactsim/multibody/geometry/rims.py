@@ -28,6 +28,7 @@ from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
+from .crossed_rims import BothPlaces, ByNormal, ByPlace, Crossed, OnRim
 from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
 from .polyhedra import Polyhedron
 from .shapes import Region, length_of, turning
@@ -507,8 +508,7 @@ class RimOnPart(PassingPair):
 
     def _settled(self, place: Place | Bodies) -> tuple:
         """Closest points of places with leading axes and complex steps around one place."""
-        lead = place.o_a.shape[:-1]
-        here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
+        lead, here = place.o_a.shape[:-1], _one_of(place)
         nearest = self._nearest(here, held=True)
         if nearest is None:
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
@@ -726,7 +726,7 @@ class RimOnLines(RimOnPart):
         angle = self._search.nearest((centre @ place.R_b)[None], (place.R_a[:, 2] @ place.R_b)[None], ONLY)[0]
         return float(angle[0])
 
-    def _by_normal(self, place: Place | Bodies, angle: Array | float) -> _ByNormal:
+    def _by_normal(self, place: Place | Bodies, angle: Array | float) -> ByNormal:
         """At an angle (..., 1) of the normal."""
         axis, c = place.R_a[..., 2], place.o_a + turned(place.R_a, self.rim.feature.centre)
         ruled, R = self.part.ruled, self.rim.radius
@@ -739,33 +739,30 @@ class RimOnLines(RimOnPart):
         across, T = cross(axis, turn), length_of(turn)
         slope = dot(ahead, c - foot) + R * h * up / T
         bend = -cosine * dot(e, c - foot) + R * ((up * up - cosine * a_e * h) / T + (h * up) ** 2 / T**3)
-        return _ByNormal(slope, bend, n, c - R * across / T, foot, ahead, axis, c, h, across, T, up, R)
+        return ByNormal(slope, bend, n, c - R * across / T, foot, ahead, axis, c, h, across, T, up, R)
 
-    def _by_place(self, place: Place | Bodies, start: _Start, angle: Array | float) -> _ByPlace:
-        """At an angle (..., 1) along the rim."""
-        out, ahead = (turned(place.R_a, way) for way in (start.out, start.ahead))
-        C, S, ruled = np.cos(angle), np.sin(angle), self.part.ruled
-        r, t = C * out + S * ahead, C * ahead - S * out
+    def _by_place(self, place: Place | Bodies, sense: float, angle: Array | float) -> ByPlace:
+        """At an angle (..., 1) of the rim, with the normal on one side of both."""
+        ruled, point = self.part.ruled, OnRim.at(place.R_a, place.o_a, self.rim.feature, angle)
         b, foot = turned(place.R_b, ruled.axis), place.o_b + turned(place.R_b, ruled.centre)
-        x = place.o_a + turned(place.R_a, self.rim.feature.centre) + self.rim.radius * r
-        normal = _Crossed(t, b, ruled.sine, start.sense)
-        turn, leads = normal.turned(-r, np.zeros_like(b)), cross(b, normal.n)
-        slope, bend = dot(leads, x - foot), dot(cross(b, turn), x - foot) + self.rim.radius * dot(leads, t)
-        return _ByPlace(slope, bend, normal.n, x, foot, leads, turn, r, normal, self.rim.radius)
+        normal = Crossed(point.t, b, ruled.sine, sense)
+        turn, leads, way = normal.turned(-point.r, np.zeros_like(b)), cross(b, normal.n), point.x - foot
+        slope, bend = dot(leads, way), dot(cross(b, turn), way) + point.R * dot(leads, point.t)
+        return ByPlace(slope, bend, normal.n, point, foot, leads, turn, normal)
 
-    def _start(self, place: Place, found: _ByNormal) -> _Start | None:
-        """Where on the rim the point of one place is; None where the disc is tilted more than it crosses the lines."""
-        b, out = place.R_b @ self.part.ruled.axis, -found.across / found.T
-        t = cross(found.axis, out)
-        if found.T[0] > NEARLY_FLAT * float(np.linalg.norm(np.cross(t, b))):
+    def _start(self, place: Place, found: ByNormal) -> tuple[float, float] | None:
+        """The angle of the point of one place, and the side that the normal is on.
+
+        None where the disc is tilted by more than a share of the angle at which the rim crosses the lines.
+        """
+        across = np.cross(np.cross(found.axis, -found.across / found.T), place.R_b @ self.part.ruled.axis)
+        if found.T[0] > NEARLY_FLAT * float(np.linalg.norm(across)):
             return None
-        sense = float(np.sign(found.n @ np.cross(t, b)))
-        return _Start(out @ place.R_a, t @ place.R_a, sense)
+        return _angle_of(place.R_a, place.o_a, self.rim.feature, found.x), float(np.sign(found.n @ across))
 
-    def _solved(self, place: Place | Bodies, angle: float | None = None) -> _ByNormal | _ByPlace:
+    def _solved(self, place: Place | Bodies, angle: float | None = None) -> ByNormal | ByPlace:
         """Where they touch at places with leading axes and complex steps around one place."""
-        lead = place.o_a.shape[:-1]
-        here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
+        here = _one_of(place)
         found = self._angle(here) if angle is None else angle
         if not np.isfinite(found):
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
@@ -773,13 +770,13 @@ class RimOnLines(RimOnPart):
         if start is None:
             first = self._by_normal(place, found)
             return self._by_normal(place, found - first.slope / first.bend)
-        along: Array | float = 0.0
+        along: Array | float = start[0]
         for _ in range(2):  # the first from where the point is known but to rounding over the tilt
-            step = self._by_place(place, start, along)
+            step = self._by_place(place, start[1], along)
             along = along - step.slope / step.bend
-        return self._by_place(place, start, along)
+        return self._by_place(place, start[1], along)
 
-    def _pair(self, found: _ByNormal | _ByPlace) -> Nearest:
+    def _pair(self, found: ByNormal | ByPlace) -> Nearest:
         gap = found.height - self.part.ruled.radius
         return Nearest(np.concatenate([found.n, gap], axis=-1), found.x, found.x - gap * found.n)
 
@@ -802,124 +799,62 @@ class RimOnLines(RimOnPart):
         return self._solved(bodies).meet(bodies)
 
 
-class _ByNormal(NamedTuple):
-    """A rim at a normal n (..., 3) at an angle f around lines: its point x is the lowest one along that.
+class RimOnRim(RimOnPart):
+    """A rim of A against one of B, by the closest points of both; by their places where a disc lies nearly flat."""
 
-    Then g' and g'' by f (..., 1), the foot of the lines, n', the axis a and centre c of the rim, h = n . a, n - h a and
-    its length T, n' . a and the radius R. It turns at f' = -(dg'/dt) / g'' as the bodies move.
-    """
+    part: Rim
 
-    slope: Array
-    bend: Array
-    n: Array
-    x: Array
-    foot: Array
-    ahead: Array
-    axis: Array
-    c: Array
-    h: Array
-    across: Array
-    T: Array
-    up: Array
-    R: float
+    def _placed(self, place: Place | Bodies) -> BothPlaces | None:
+        """Where both touch at places with leading axes and complex steps; None where both discs are tilted enough."""
+        here = _one_of(place)
+        found = self._nearest(here, held=True)
+        if found is None:
+            return None
+        crossing = float(self._crossing(here, found.normal))
+        tilts = [float(length_of(np.cross(R[:, 2], found.normal))[0]) for R in (here.R_a, here.R_b)]
+        if min(tilts) > NEARLY_FLAT * crossing:
+            return None
+        circles = self.rim.feature, self.part.feature
+        poses = (place.R_a, place.o_a, circles[0]), (place.R_b, place.o_b, circles[1])
+        start = (here.R_a, here.o_a, circles[0], found.x_a), (here.R_b, here.o_b, circles[1], found.x_b)
+        angles: list[Array | float] = [_angle_of(*one) for one in start]
+        for _ in range(2):  # the first from where the points are known but to rounding over the tilt
+            both = BothPlaces.at(poses, angles, found.normal)
+            angles = [angle - step for angle, step in zip(angles, both.solve(both.missed), strict=True)]
+        return BothPlaces.at(poses, angles, found.normal)
 
-    @property
-    def height(self) -> Array:
-        """Of the rim above the axis of the lines, along n (..., 1) [m]."""
-        return dot(self.n, self.c - self.foot) - self.R * self.T
+    def _at(self, place: Place) -> Nearest:
+        both = self._placed(place)
+        if both is None:
+            return super()._at(place)
+        gap = dot(both.n, both.apart)
+        return Nearest(np.concatenate([both.n, gap], axis=-1), both.x_a, both.x_b)
 
-    def meet(self, bodies: Bodies) -> Meet:
-        """Point, normal and their rates."""
-        n, ahead, axis, h, up, T, R = self.n, self.ahead, self.axis, self.h, self.up, self.T, self.R
-        spin_a, spin_b = bodies.V_a[..., 3:], bodies.V_b[..., 3:]
-        n_carried, axis_rate = cross(spin_b, n), cross(spin_a, axis)
-        h_rate = dot(n_carried, axis) + dot(n, axis_rate)
-        ahead_rate, way_rate = cross(spin_b, ahead), at(bodies.V_a, self.c) - at(bodies.V_b, self.foot)
-        up_rate = dot(ahead_rate, axis) + dot(ahead, axis_rate)
-        slope_rate = dot(ahead_rate, self.c - self.foot) + dot(ahead, way_rate)
-        slope_rate = slope_rate + R * ((h_rate * up + h * up_rate) / T + h * h * up * h_rate / T**3)
-        n_rate = n_carried - slope_rate / self.bend * ahead
-        leaning = dot(n_rate, axis) + dot(n, axis_rate)
-        moved = n_rate - leaning * axis - h * axis_rate
-        return Meet(self.x, at(bodies.V_a, self.c) - R * turning(self.across, moved), n, n_rate)
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """Point, normal and rates."""
+        both = self._placed(bodies)
+        return super().meet(bodies, region) if both is None else both.meet(bodies)
 
 
-class _Start(NamedTuple):
-    """A place on a rim: outward and along it (3,), in axes of its body; the side of both that the normal is on."""
-
-    out: Array
-    ahead: Array
-    sense: float
+def _angle_of(R: Array, o: Array, circle: Circle, x: Array) -> float:
+    """Where on a circle across z a point x (3,) is."""
+    out = (x - o) @ R - circle.centre
+    return float(np.arctan2(out[1], out[0]))
 
 
-class _Crossed(NamedTuple):
-    """The normal n across a tangent t (..., 3) of a rim that leans by a sine s to lines along b (..., 3): n . b = s.
-
-    With c = t . b, w = t x b and K^2 = |w|^2 - s^2 it is n = (s (b - c t) + K w) / |w|^2, w taken to its side.
-    """
-
-    t: Array
-    b: Array
-    sine: float
-    sense: float
-
-    @property
-    def n(self) -> Array:
-        """(..., 3)."""
-        w = self.sense * cross(self.t, self.b)
-        square, level = dot(w, w), self.b - dot(self.t, self.b) * self.t
-        return (self.sine * level + np.sqrt(square - self.sine**2) * w) / square
-
-    def turned(self, t_rate: Array, b_rate: Array) -> Array:
-        """n' (..., 3) as t and b move."""
-        w, c = self.sense * cross(self.t, self.b), dot(self.t, self.b)
-        w_rate = self.sense * (cross(t_rate, self.b) + cross(self.t, b_rate))
-        c_rate = dot(t_rate, self.b) + dot(self.t, b_rate)
-        square, square_rate = dot(w, w), 2.0 * dot(w, w_rate)
-        K = np.sqrt(square - self.sine**2)
-        moved = self.sine * (b_rate - c_rate * self.t - c * t_rate) + 0.5 * square_rate / K * w + K * w_rate
-        return (moved - square_rate * self.n) / square
-
-
-class _ByPlace(NamedTuple):
-    """A rim at a place f on it: its point x (..., 3), and the normal n there across rim and lines.
-
-    They touch where x is above the line with that normal, (b x n) . (x - foot) = 0. That and its slope by f (..., 1),
-    the foot of the lines, b x n, dn/df, the way out r to x, what n is made of and the radius R. The place moves at the
-    rate f' at which that stays so.
-    """
-
-    slope: Array
-    bend: Array
-    n: Array
-    x: Array
-    foot: Array
-    leads: Array
-    turn: Array
-    r: Array
-    normal: _Crossed
-    R: float
-
-    @property
-    def height(self) -> Array:
-        """Of the point above the axis of the lines, along n (..., 1) [m]."""
-        return dot(self.n, self.x - self.foot)
-
-    def meet(self, bodies: Bodies) -> Meet:
-        """Point, normal and their rates."""
-        (t, b), way = self.normal[:2], self.x - self.foot
-        b_rate, x_held = cross(bodies.V_b[..., 3:], b), at(bodies.V_a, self.x)
-        n_held = self.normal.turned(cross(bodies.V_a[..., 3:], t), b_rate)
-        leads_rate = cross(b_rate, self.n) + cross(b, n_held)
-        pace = -(dot(leads_rate, way) + dot(self.leads, x_held - at(bodies.V_b, self.foot))) / self.bend
-        return Meet(self.x, x_held + self.R * pace * t, self.n, n_held + pace * self.turn)
+def _one_of(place: Place | Bodies) -> Place:
+    """The place around which others are, with leading axes and complex steps."""
+    lead = place.o_a.shape[:-1]
+    return Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
 
 
 def rim_on(rim: Rim, part: Part) -> RimOnPart:
     """A rim against a part."""
     if isinstance(part, Lined):
         return RimOnLines(rim, part)
-    return RimOnPlane(rim, part) if isinstance(part.feature, Plane) else RimOnPart(rim, part)
+    if isinstance(part, Rim):
+        return RimOnRim(rim, part)
+    return RimOnPlane(rim, part)
 
 
 def _over(rim: Rim, other: Rim, place: Place) -> bool:
