@@ -671,7 +671,7 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
         const Pose pose = pose_of(contact, sweep);
         Lowest here;
         if (contact.region) {
-            return flat.nearest(pose, here) == Hills::Found::yes ? here.distance - flat.radius : NAN;
+            return flat.nearest(pose, here) == Hills::Found::yes ? flat.gap(here) : NAN;
         }
         bool near;
         const double distance = flat.clearance(pose, near);
