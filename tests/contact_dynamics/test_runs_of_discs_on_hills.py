@@ -183,3 +183,27 @@ def test_the_derivative_through_a_side_of_a_cone_that_hands_over(pitch: float, l
     wanted = space.difference(run(-h).final_x, run(h).final_x) / (2.0 * h)
     found = cs.linearize(traj)(np.concatenate([np.zeros(6), on_its_side(1.0).v - on_its_side(0.0).v]))
     assert np.abs(found - wanted).max() < THROUGH_SHAPES
+
+
+def test_a_sector_next_to_one_that_touches_is_met_at_its_own_point() -> None:
+    """It was taken for the other one, whose point its search finds, too, and the body sank: a run ended there."""
+    system = cs.ContactSystem(body("cylinder", 0.05, 0.3), terrain=RIDGES)
+    free, space = system.world.mechanism, system.world.space
+    held, low = free.names.index("cylinder/rim0.3"), free.names.index("cylinder/rim0.4")
+    q = np.array([-0.137145071, -0.988879024, 0.068292725, 0.015675773, -0.036999092, -0.219339226, 0.974820825])
+    v = np.array([-0.118316577, -0.143855515, 0.02069132, 2.018908649, -1.738979202, -0.545706537])
+    q[3:] /= np.linalg.norm(q[3:])
+    for _ in range(3):
+        q[2] -= free.gaps(0.0, q)[held]
+    mechanism = free.within({held: (0,)})
+
+    def seen(by: float) -> float:
+        at = space.integrate(np.concatenate([q, v]), np.concatenate([by * v, 0.0 * v]))[:7]
+        assert free.gaps(0.0, at)[low] == mechanism.gaps(0.0, at)[low]
+        return float(mechanism.gaps(0.0, at)[low])
+
+    look, h = mechanism.gap_motion(0.0, q, v, low), 1e-7
+    assert abs(mechanism.gaps(0.0, q)[held]) < 1e-12
+    assert 0.0 < look.value == seen(0.0) < 1e-6
+    assert abs(look.rate - (seen(h) - seen(-h)) / (2.0 * h)) < 1e-6
+    assert look.rate < -0.01

@@ -71,7 +71,7 @@ class GapTable(ABC):
     def _look(self, R: Array, o: Array, V: Array, k: int) -> Look:
         a, b, pair, still = self._a[k], self._b[k], self._pairs[k], np.zeros(6)
         place = Place(R[a], o[a], R[b], o[b])
-        region, gap = pair.region(place), pair.open_gap(place)
+        region, gap = pair.open_region(place), pair.open_gap(place)
         piece = pair.piece(place, region)
         if piece is None and pair.passing:
             return Look(gap, 0.0, None, apart=not pair.lifted(place))

@@ -50,7 +50,8 @@ NONE = np.zeros((0, 3))
 STRAIGHT = 1.5  # times the fall to a sample that the tangent may fall: of a parabola with its least value there twice
 BEYOND = 4.0  # radii of the ball around a piece up to which its nearest point is followed beyond its borders
 ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
-ACTING: Region = (0,)  # the one region
+ACTING: Region = (0,)  # the one region of what is closed
+OPEN: Region = (1,)  # the one of what is open
 TINY_WAY = 1e-12  # m: a corner or edge that lies on the ground tilts by this much of its own, in radii of curvature
 
 
@@ -407,11 +408,13 @@ class FlatOnHills(PassingPair):
         bend = self._bent(place.R_a, here.way, along, here.normal, here.hessian)
         return Settled(along, here.way, here.core, np.array(here.distance), here.normal, here.hessian, bend)
 
-    def _settled(self, place: Place | Bodies) -> Settled:
+    def _settled(self, place: Place | Bodies, region: Region = ACTING) -> Settled:
         """The nearest point at places with leading axes and complex steps around one place."""
         lead = place.o_a.shape[:-1]
         R, o = (part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:2])
-        here = self._nearest(Place(R, o, np.eye(3), np.zeros(3)))
+        real = Place(R, o, np.eye(3), np.zeros(3))
+        own = self._own(real) if region == OPEN else None
+        here = self._nearest(real) if own is None else own
         if not lead and not np.iscomplexobj(place.R_a) and not np.iscomplexobj(place.o_a):
             return self._at(place, here)
         third = self.ground.third(0.0, here.core[None], self._radius(here.way)[None]).distance[0, 1:, 1:, 1:]
@@ -430,12 +433,12 @@ class FlatOnHills(PassingPair):
 
     def gap(self, place: Place, region: Region) -> Array:
         """phi(x) - r."""
-        found = self._settled(place)
+        found = self._settled(place, region)
         return found.distance - self._radius(found.way)
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """See the equations above; the point on A is x - r n."""
-        found = self._settled(bodies)
+        found = self._settled(bodies, region)
         spin = bodies.V_a[..., 3:]
         carried = at(bodies.V_a, found.core)
         turning = cross(np.broadcast_to(spin[..., None, :], found.along.shape), found.along)
@@ -450,6 +453,10 @@ class FlatOnHills(PassingPair):
     def region(self, place: Place) -> Region:
         """The one there is."""
         return ACTING
+
+    def open_region(self, place: Place) -> Region:
+        """That in which the point within its borders counts, and none beyond them that touches, of another feature."""
+        return OPEN
 
     def acts(self, place: Place) -> bool:
         """Whether it has a nearest point of its own, and no other feature is nearer there.
@@ -532,10 +539,6 @@ class FlatOnHills(PassingPair):
         ruled = bend.real <= RULED * curvature
         held = np.where(rising.real < 0.0, -rising, rising) / curvature + RIM
         return np.where(ruled, held, (rising + rims * RIM * bend) / curvature + TINY_WAY)
-
-    def beyond(self, region: Region, side: int) -> Region | None:
-        """None: other features take over."""
-        return None
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """Where it acts."""
