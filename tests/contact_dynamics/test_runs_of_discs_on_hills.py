@@ -130,3 +130,80 @@ def test_a_cylinder_lies_across_a_ridge_with_its_side() -> None:
     traj.check()
     assert names(system, traj)[-1] == ["cylinder/edge0"]
     assert np.allclose(traj.final.q[:3], q[:3], atol=1e-9)
+
+
+RIDGE, CREST = cs.terrain.Sinusoid(0.1, 1.5, 0.0), np.array([np.pi / 3.0, 0.0, 0.1])
+RADIUS, LENGTH = 0.05, 0.16
+LEAN = float(np.arctan2(RADIUS, LENGTH))  # between the side of a cone and its axis
+
+
+def on_its_side(pitch: float) -> cs.State:
+    """A cone on its side across the crest, its centre of mass above that; it turns so that its tip sinks."""
+    R = pin.utils.rpyToMatrix(0.0, np.pi / 2.0 + LEAN, 0.0)
+    tip = CREST + np.array([0.75 * LENGTH * np.cos(LEAN), 0.0, 0.0])
+    o, w = tip - R @ [0.0, 0.0, 0.5 * LENGTH], np.array([0.0, pitch, 0.0])
+    return cs.State([*o, *pin.Quaternion(R).coeffs()], [*R.T @ np.cross(w, o - CREST), *R.T @ w])
+
+
+def test_a_cone_lies_across_a_ridge_with_its_side() -> None:
+    """It was 1 mm in the ground. Its centre of mass is lower than that of the circle which the crest is part of."""
+    system = cs.ContactSystem(cs.Robot.cone(1.0, RADIUS, LENGTH, friction=0.9), terrain=RIDGE)
+    start = on_its_side(0.0)
+    side = system.world.mechanism.names.index("cone/edge0")
+    assert abs(system.world.mechanism.gaps(0.0, start.q)[side]) < 1e-12
+    traj = cs.simulate(system, start, (0.0, 0.1))
+    traj.check()
+    assert names(system, traj)[-1] == ["cone/edge0"]
+    assert np.allclose(traj.final.q, start.q, atol=1e-9)
+
+
+def test_the_tip_of_a_cone_takes_over_from_its_side_without_friction() -> None:
+    """Its energy stays, and there is no impact."""
+    system = cs.ContactSystem(cs.Robot.cone(1.0, RADIUS, LENGTH, friction=0.0), terrain=RIDGE)
+    traj = cs.simulate(system, on_its_side(6.0), (0.0, 0.03))
+    traj.check()
+    assert [closed for closed in names(system, traj) if closed] == [["cone/edge0"], ["cone/1"]]
+    energies = [traj.energy(t) for t in np.linspace(0.0, 0.03, 50)]
+    assert np.ptp(energies) < 1e-8
+    assert not any(event.transition.impulses for event in traj.events if event.fired)
+
+
+@pytest.mark.slow_in_python
+@pytest.mark.parametrize(("pitch", "last"), [(6.0, "cone/1"), (-3.0, "cone/rim0")])
+def test_the_derivative_through_a_side_of_a_cone_that_hands_over(pitch: float, last: str) -> None:
+    system = cs.ContactSystem(cs.Robot.cone(1.0, RADIUS, LENGTH, friction=0.9), terrain=RIDGE)
+    h, tight, space = 1e-4, cs.Tolerances(rtol=1e-11, atol=1e-12), system.world.space
+
+    def run(by: float) -> cs.Trajectory:
+        return cs.simulate(system, on_its_side(pitch + by), (0.0, 0.02), tolerances=tight)
+
+    traj = run(0.0)
+    traj.check()
+    assert list(dict.fromkeys(map(tuple, names(system, traj)))) == [("cone/edge0",), (last,)]
+    wanted = space.difference(run(-h).final_x, run(h).final_x) / (2.0 * h)
+    found = cs.linearize(traj)(np.concatenate([np.zeros(6), on_its_side(1.0).v - on_its_side(0.0).v]))
+    assert np.abs(found - wanted).max() < THROUGH_SHAPES
+
+
+def test_a_sector_next_to_one_that_touches_is_met_at_its_own_point() -> None:
+    """It was taken for the other one, whose point its search finds, too, and the body sank: a run ended there."""
+    system = cs.ContactSystem(body("cylinder", 0.05, 0.3), terrain=RIDGES)
+    free, space = system.world.mechanism, system.world.space
+    held, low = free.names.index("cylinder/rim0.3"), free.names.index("cylinder/rim0.4")
+    q = np.array([-0.137145071, -0.988879024, 0.068292725, 0.015675773, -0.036999092, -0.219339226, 0.974820825])
+    v = np.array([-0.118316577, -0.143855515, 0.02069132, 2.018908649, -1.738979202, -0.545706537])
+    q[3:] /= np.linalg.norm(q[3:])
+    for _ in range(3):
+        q[2] -= free.gaps(0.0, q)[held]
+    mechanism = free.within({held: (0,)})
+
+    def seen(by: float) -> float:
+        at = space.integrate(np.concatenate([q, v]), np.concatenate([by * v, 0.0 * v]))[:7]
+        assert free.gaps(0.0, at)[low] == mechanism.gaps(0.0, at)[low]
+        return float(mechanism.gaps(0.0, at)[low])
+
+    look, h = mechanism.gap_motion(0.0, q, v, low), 1e-7
+    assert abs(mechanism.gaps(0.0, q)[held]) < 1e-12
+    assert 0.0 < look.value == seen(0.0) < 1e-6
+    assert abs(look.rate - (seen(h) - seen(-h)) / (2.0 * h)) < 1e-6
+    assert look.rate < -0.01

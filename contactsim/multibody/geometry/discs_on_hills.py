@@ -12,7 +12,8 @@ where they meet. With b = r k, where k is the largest curvature of the ground, N
 over the angle f of a rim: where at a least distance -e . N = S is 1 / 0.28 of b or more, -e . N at the next one would
 be less than -b, where none is. So from S = ALONE b on a rim is one contact, whole, that rolls without events.
 
-Into its face the distance rises by -e . N, into the side of a cylinder by -a . N: where these vanish they take over.
+Into its face the distance rises by -e . N, into the side of a cylinder by -a . N, into that of a cone, with the sine c
+and the cosine b of the angle between it and its axis, by -(b a + c e) . N: where these vanish they take over.
 """
 
 from __future__ import annotations
@@ -46,17 +47,17 @@ class ArcOnHills(FlatOnHills):
         axis: a of its disc (3,), outward, in axes of A; `centre` is that of the disc.
         rim: its radius r [m].
         alone: tilt from which on a rim touches whole, and below which its sectors do; None: they always do.
-        sided: whether the side of its body meets the ground, too.
+        side: sine c of the angle between the side of its body and the axis; None: that does not meet the ground.
     """
 
     axis: Array = None  # type: ignore[assignment]
     rim: float = 1.0
     alone: float | None = None
-    sided: bool = False
+    side: float | None = None
 
     def plain(self) -> PlainFlat:
         """Itself as plain data."""
-        disc = PlainDisc(self.axis, self.rim, self.alone, self.sided, np.zeros(2))
+        disc = PlainDisc(self.axis, self.rim, self.alone, self.side, np.zeros(2))
         return super().plain()._replace(kind="arc", disc=disc)
 
     @cached_property
@@ -87,9 +88,9 @@ class ArcOnHills(FlatOnHills):
         return middle, span + self.rim * (1.0 - float(np.cos(self.spacing / self.rim)))
 
     @cached_property
-    def sag(self) -> float:
+    def _sag(self) -> float:
         """By how much it may be nearer to the ground between samples: it bends itself, too [m]."""
-        return super().sag + 0.5 * self.spacing**2 / self.rim
+        return super()._sag + 0.5 * self.spacing**2 / self.rim
 
     @property
     def whole(self) -> bool:
@@ -136,7 +137,8 @@ class ArcOnHills(FlatOnHills):
         return super()._bent(R, way, along, normal, hessian) - ((e * normal).sum(axis=-1) / self.rim)[..., None, None]
 
     def _onward(self, R: Array, way: Array) -> list[Array]:
-        inward = [-self._turned(way)[0], -self.axis] if self.sided else [-self._turned(way)[0]]
+        e = self._turned(way)[0]
+        inward = [-e] if self.side is None else [-e, -np.sqrt(1.0 - self.side**2) * self.axis - self.side * e]
         return [turned(R, direction) for direction in inward]
 
     def _free(self, settled: Settled, place: Place) -> bool:
@@ -177,7 +179,7 @@ class FaceOnHills(FlatOnHills):
 
     def plain(self) -> PlainFlat:
         """Itself as plain data."""
-        return super().plain()._replace(kind="face", disc=PlainDisc(np.zeros(3), self.rim, None, False, self.off))
+        return super().plain()._replace(kind="face", disc=PlainDisc(np.zeros(3), self.rim, None, None, self.off))
 
     def _inside(self, found: Nearest) -> float:
         return min(super()._inside(found), self.rim - float(np.linalg.norm(found.way + self.off)))

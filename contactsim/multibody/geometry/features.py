@@ -151,6 +151,10 @@ class FeaturePair(ABC):
         """The region in which the pair is, of one place; () where there is one only."""
         return ()
 
+    def open_region(self, place: Place) -> Region:
+        """That in which it is met while it is open."""
+        return self.region(place)
+
     def open_gap(self, place: Place) -> float:
         """The gap of a pair that is open, of one place: zero or negative only where the features touch or overlap."""
         return float(self.gap(place, self.region(place)))

@@ -71,7 +71,7 @@ class GapTable(ABC):
     def _look(self, R: Array, o: Array, V: Array, k: int) -> Look:
         a, b, pair, still = self._a[k], self._b[k], self._pairs[k], np.zeros(6)
         place = Place(R[a], o[a], R[b], o[b])
-        region, gap = pair.region(place), pair.open_gap(place)
+        region, gap = pair.open_region(place), pair.open_gap(place)
         piece = pair.piece(place, region)
         if piece is None and pair.passing:
             return Look(gap, 0.0, None, apart=not pair.lifted(place))
@@ -518,7 +518,7 @@ class FlatsOnHills(OneByOne):
         self._middles = np.array([pair.ball[0] for pair in pairs])
         self._spans = np.array([pair.ball[1] for pair in pairs])
         self._radii = np.array([pair.radius for pair in pairs])
-        self._counts = np.array([len(pair.points) for pair in pairs])
+        self._counts, self._around = np.array([len(pair.points) for pair in pairs]), [pair.radii for pair in pairs]
         self._extents = np.array([pair.extent_a for pair in pairs])
         self._numbers = [pair.among[1] for pair in pairs if pair.among is not None]
 
@@ -529,7 +529,7 @@ class FlatsOnHills(OneByOne):
         points = [
             self._flats[k].points @ place.R_a.T + place.o_a for k, place in zip(near.tolist(), places, strict=True)
         ]
-        radii, together = np.repeat(self._radii[near], self._counts[near]), np.concatenate(points)
+        radii, together = np.concatenate([self._around[k] for k in near.tolist()]), np.concatenate(points)
         gaps, normals = self._ground.gaps(0.0, together, radii), self._ground.normals_below(0.0, together, radii)
         cuts = np.cumsum(self._counts[near])[:-1]
         parts = zip(near.tolist(), places, np.split(gaps, cuts), np.split(normals, cuts), strict=True)

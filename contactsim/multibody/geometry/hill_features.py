@@ -6,7 +6,9 @@ nearest to the ground, and how it moves, obey
 
     A N = 0,    (A H A^T) s' = -(w x A) N - A H v,    n = N,    n' = H x',
 
-where v is the velocity of the material at x. It is a least distance where M = A H A^T is positive definite, lies within
+where v is the velocity of the material at x. Where the radius r + c s of what is rounded grows along an edge, as the
+balls in a cone do along its axis, by the sine c of the angle between side and axis, the first of these is A N = c, and
+the others stay as they are. It is a least distance where M = A H A^T is positive definite, lies within
 the borders of the feature, and where the body leaves the ground along each direction e that leads on from the feature
 (from a corner along its edges, from an edge into its faces): e . N > 0. There the next feature takes over: towards it
 the distance falls by (e . N)^2 / (2 S), S = e H e - (A H e)^T M^-1 (A H e), to its least value at the way -(e . N) / S,
@@ -48,7 +50,8 @@ NONE = np.zeros((0, 3))
 STRAIGHT = 1.5  # times the fall to a sample that the tangent may fall: of a parabola with its least value there twice
 BEYOND = 4.0  # radii of the ball around a piece up to which its nearest point is followed beyond its borders
 ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
-ACTING: Region = (0,)  # the one region
+ACTING: Region = (0,)  # the one region of what is closed
+OPEN: Region = (1,)  # the one of what is open
 TINY_WAY = 1e-12  # m: a corner or edge that lies on the ground tilts by this much of its own, in radii of curvature
 
 
@@ -128,11 +131,14 @@ class FlatOnHills(PassingPair):
         ground: the hills.
         centre: p (3,), in axes of A [m].
         along: A (d, 3), unit vectors at right angles; of a face they turn counter-clockwise, seen from outside.
-        into, room: unit vectors (m, d) and numbers (m,): within its borders into . s + room > 0.
-        onward: directions e (k, 3) of the features that begin here, unit vectors at right angles to `along`.
+        into, room: unit vectors (m, d) and numbers (m,): within its borders into . s + room > 0. Of the side of a cone
+            s counts along its axis, and these along the side: they are shorter.
+        onward: directions e (k, 3) of the features that begin here, unit vectors at right angles to `along`; from the
+            tip of a cone along its axis, as far as it is a unit along the side.
         samples: ways s (n, d) on it among which the nearest point is looked for.
         spacing: no point of it is farther from a sample [m].
-        radius: of what is rounded around it [m].
+        radius: of what is rounded around it, where s = 0 [m].
+        taper: c, by which that grows along an edge, and along the edges that begin at a corner.
         among: the features of its robot that a compiled engine may search for, and its number there; None: none does.
     """
 
@@ -145,6 +151,7 @@ class FlatOnHills(PassingPair):
     samples: Array
     spacing: float
     radius: float = 0.0
+    taper: float = 0.0
     among: tuple[Searches, int] | None = None
 
     extent_b = None
@@ -167,18 +174,32 @@ class FlatOnHills(PassingPair):
     @cached_property
     def extent_a(self) -> float:  # type: ignore[override]
         """Of its samples, and of what is rounded."""
-        return float(np.linalg.norm(self.points, axis=1).max()) + self.radius
+        return float((np.linalg.norm(self.points, axis=1) + self.radii).max())
+
+    @cached_property
+    def radii(self) -> Array:
+        """Of what is rounded, at the samples (n,) [m]."""
+        return np.full(len(self.samples), self.radius) + self.taper * self.samples.sum(axis=1)
+
+    @cached_property
+    def _widest(self) -> Array:
+        """The largest of these (1,) [m]."""
+        return self.radii.max(keepdims=True)
+
+    def _radius(self, way: Array) -> Array:
+        """Of what is rounded, at ways (..., d) [m]."""
+        return np.asarray(self.radius + self.taper * way.sum(axis=-1))
 
     @cached_property
     def ball(self) -> tuple[Array, float]:
-        """Middle (3,), in axes of A, and radius of a ball around it, without its rounding [m]."""
+        """Middle (3,), in axes of A, and radius of a ball around it, without the rounding there [m]."""
         middle = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
-        return middle, float(np.linalg.norm(self.points - middle, axis=1).max())
+        return middle, (1.0 + self.taper) * float(np.linalg.norm(self.points - middle, axis=1).max())
 
     @cached_property
-    def sag(self) -> float:
+    def _sag(self) -> float:
         """By how much it may be nearer to the ground between samples [m]."""
-        growth = self.ground.growth(0.0, 0.0, np.array([self.radius]))
+        growth = self.ground.growth(0.0, 0.0, self._widest)
         assert growth is not None
         return 0.5 * float(growth.curvature[0]) * self.spacing**2
 
@@ -187,7 +208,7 @@ class FlatOnHills(PassingPair):
     def plain(self) -> PlainFlat:
         """Itself as plain data."""
         parts = self.centre, self.along, self.into, self.room, self.onward, self.samples, self.spacing, self.radius
-        return PlainFlat("plain", *parts, None)
+        return PlainFlat("plain", *parts, self.taper, None)
 
     @property
     def _compiled(self) -> tuple[CompiledFlats, int] | None:
@@ -245,8 +266,8 @@ class FlatOnHills(PassingPair):
             if found is not None:
                 return self._keep(key, found)
             points = self.points @ place.R_a.T + place.o_a
-            radii = np.full(len(points), self.radius)
-            gaps, normals = self.ground.gaps(0.0, points, radii), self.ground.normals_below(0.0, points, radii)
+            gaps = self.ground.gaps(0.0, points, self.radii)
+            normals = self.ground.normals_below(0.0, points, self.radii)
             self.tell(place, gaps, normals)
         return self._known[key]
 
@@ -264,12 +285,11 @@ class FlatOnHills(PassingPair):
 
     def _begun(self, place: Place, gaps: Array, normals: Array) -> Search:
         """With each of the samples from which the distance does not go on falling to one of those beside it."""
-        radii = np.full(1, self.radius)
         lowest = int(np.argmin(gaps))
-        low = float(self.ground.at_least(gaps[[lowest]], radii)[0])
-        if len(self.along) and low > 2.0 * self.sag + SEEN * self.spacing:
-            return Search(low - self.sag, [], [], normals[:0])
-        slopes = ((self._runs @ place.R_a.T) @ normals[..., None])[..., 0]
+        low = float(self.ground.at_least(gaps[[lowest]], self._widest)[0])
+        if len(self.along) and low > 2.0 * self._sag + SEEN * self.spacing:
+            return Search(low - self._sag, [], [], normals[:0])
+        slopes = ((self._runs @ place.R_a.T) @ normals[..., None])[..., 0] - self.taper
         tangents, lower = (self._ways @ slopes[..., None])[..., 0], gaps - gaps[:, None]
         on = self._beside & (tangents < 0.0) & (lower < 0.0) & (tangents >= STRAIGHT * lower)
         starts = np.flatnonzero(~on.any(axis=1))
@@ -285,6 +305,9 @@ class FlatOnHills(PassingPair):
     def _ways(self) -> Array:
         """Ways (n, n, d) from each of the samples to each."""
         return np.asarray(self.samples - self.samples[:, None])
+
+    def _gap(self, found: Nearest) -> float:
+        return found.distance - float(self._radius(found.way))
 
     def _inside(self, found: Nearest) -> float:
         """How far a point is within the borders [m]."""
@@ -306,11 +329,11 @@ class FlatOnHills(PassingPair):
         if search.told:
             return search.own
         for k, gap in enumerate(search.gaps):
-            if least is not None and gap - self.sag > least.distance - self.radius:
+            if least is not None and gap - self._sag > self._gap(least):
                 break
             found = self._reached(place, search, k, within=True) if self._leads(place, search, k) else None
             if found is not None and self._inside(found) > 0.5 * RIM:
-                least = found if least is None or found.distance < least.distance else least
+                least = found if least is None or self._gap(found) < self._gap(least) else least
         return least
 
     def _nearest(self, place: Place) -> Nearest:
@@ -329,7 +352,7 @@ class FlatOnHills(PassingPair):
             found = self._reached(place, search, k)
             if found is None:
                 continue
-            off, outside = abs(found.distance - self.radius), max(-self._inside(found), 0.0)
+            off, outside = abs(self._gap(found)), max(-self._inside(found), 0.0)
             own = off > HELD, outside if off <= HELD else off
             if own < rank:
                 least, rank = found, own
@@ -351,20 +374,20 @@ class FlatOnHills(PassingPair):
         least distance within them has a sample so close that the way from there does not leave.
         """
         farthest, inside = self.spacing if within else BEYOND * self.ball[1], 0.0
-        radii, last, limit = np.array([self.radius]), np.inf, self.spacing
+        last, limit = np.inf, self.spacing
         before, least = np.zeros(len(way)), RULED * self.ground.curvature
         for _ in range(ROUNDS):
             along, arm = self._laid(place.R_a, way)
             core = place.o_a + arm
             try:
-                ground = self.ground.near(0.0, core[None], radii)
+                ground = self.ground.near(0.0, core[None], self._radius(way)[None])
             except SingularError:  # it is too high above the ground, or too deep in it, for one nearest point
                 return None
             normal, hessian = ground.normal[0], ground.hessian[0]
             here = Nearest(way, core, float(ground.distance[0]), normal, hessian)
             if not len(way):
                 return here
-            slope, bend = along @ normal, self._bent(place.R_a, way, along, normal, hessian)
+            slope, bend = along @ normal - self.taper, self._bent(place.R_a, way, along, normal, hessian)
             values, axes = (bend[0], EYE) if len(way) == 1 else np.linalg.eigh(bend)
             steps = -(axes.T @ slope)
             downhill = limit * np.sign(steps) * (np.abs(steps) > LEVEL)
@@ -385,18 +408,20 @@ class FlatOnHills(PassingPair):
         bend = self._bent(place.R_a, here.way, along, here.normal, here.hessian)
         return Settled(along, here.way, here.core, np.array(here.distance), here.normal, here.hessian, bend)
 
-    def _settled(self, place: Place | Bodies) -> Settled:
+    def _settled(self, place: Place | Bodies, region: Region = ACTING) -> Settled:
         """The nearest point at places with leading axes and complex steps around one place."""
         lead = place.o_a.shape[:-1]
         R, o = (part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:2])
-        here = self._nearest(Place(R, o, np.eye(3), np.zeros(3)))
+        real = Place(R, o, np.eye(3), np.zeros(3))
+        own = self._own(real) if region == OPEN else None
+        here = self._nearest(real) if own is None else own
         if not lead and not np.iscomplexobj(place.R_a) and not np.iscomplexobj(place.o_a):
             return self._at(place, here)
-        third = self.ground.third(0.0, here.core[None], np.array([self.radius])).distance[0, 1:, 1:, 1:]
+        third = self.ground.third(0.0, here.core[None], self._radius(here.way)[None]).distance[0, 1:, 1:, 1:]
         along, arm = self._laid(place.R_a, here.way)
         normal, hessian = _grown(here, third, place.o_a + arm)
         bend = self._bent(place.R_a, here.way, along, normal, hessian)
-        way = here.way - np.linalg.solve(bend, (along @ normal[..., None]))[..., 0]
+        way = here.way - np.linalg.solve(bend, (along @ normal[..., None]) - self.taper)[..., 0]
         along, arm = self._laid(place.R_a, way)
         core = place.o_a + arm
         normal, hessian = _grown(here, third, core)
@@ -408,23 +433,30 @@ class FlatOnHills(PassingPair):
 
     def gap(self, place: Place, region: Region) -> Array:
         """phi(x) - r."""
-        return self._settled(place).distance - self.radius
+        found = self._settled(place, region)
+        return found.distance - self._radius(found.way)
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """See the equations above; the point on A is x - r n."""
-        found = self._settled(bodies)
+        found = self._settled(bodies, region)
         spin = bodies.V_a[..., 3:]
         carried = at(bodies.V_a, found.core)
         turning = cross(np.broadcast_to(spin[..., None, :], found.along.shape), found.along)
         right = turning @ found.normal[..., None] + found.along @ turned(found.hessian, carried)[..., None]
         slide = -np.linalg.solve(found.bend, right)[..., 0]
         core_rate = carried + (slide[..., None, :] @ found.along)[..., 0, :]
-        n_rate = turned(found.hessian, core_rate)
-        return Meet(found.core - self.radius * found.normal, core_rate - self.radius * n_rate, found.normal, n_rate)
+        n_rate, radius = turned(found.hessian, core_rate), self._radius(found.way)[..., None]
+        growth = self.taper * slide.sum(axis=-1)[..., None]
+        x_rate = core_rate - radius * n_rate - growth * found.normal
+        return Meet(found.core - radius * found.normal, x_rate, found.normal, n_rate)
 
     def region(self, place: Place) -> Region:
         """The one there is."""
         return ACTING
+
+    def open_region(self, place: Place) -> Region:
+        """That in which the point within its borders counts, and none beyond them that touches, of another feature."""
+        return OPEN
 
     def acts(self, place: Place) -> bool:
         """Whether it has a nearest point of its own, and no other feature is nearer there.
@@ -471,7 +503,7 @@ class FlatOnHills(PassingPair):
         """
         found = self._acting(place)
         if found is not None:
-            return found.distance - self.radius
+            return self._gap(found)
         low = self._looked(place).low
         return low if self._sunk(low) else max(low, 0.0) + OFF
 
@@ -503,13 +535,10 @@ class FlatOnHills(PassingPair):
         mixed = (found.along @ across[..., None])[..., 0]
         bend = (e * across).sum(axis=-1) - (mixed * np.linalg.solve(found.bend, mixed[..., None])[..., 0]).sum(axis=-1)
         rising, curvature = (e * found.normal).sum(axis=-1), self.ground.curvature
+        rising = rising - self.taper * float(np.linalg.norm(self.onward[k]))
         ruled = bend.real <= RULED * curvature
         held = np.where(rising.real < 0.0, -rising, rising) / curvature + RIM
         return np.where(ruled, held, (rising + rims * RIM * bend) / curvature + TINY_WAY)
-
-    def beyond(self, region: Region, side: int) -> Region | None:
-        """None: other features take over."""
-        return None
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """Where it acts."""
@@ -517,7 +546,7 @@ class FlatOnHills(PassingPair):
 
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """k v^2 + (k v + w)^2 / m with the curvature k of the ground and half of the least curvature m along it."""
-        growth = self.ground.growth(0.0, 0.0, np.array([self.radius]))
+        growth = self.ground.growth(0.0, 0.0, self._widest)
         assert growth is not None
         most = float(growth.curvature[0])
         if not len(self.along):

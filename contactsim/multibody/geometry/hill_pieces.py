@@ -8,9 +8,9 @@ does. A piece of an edge or face is no longer than two humps of the ground are a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil
+from math import ceil, hypot, sqrt
 
 import numpy as np
 import pinocchio as pin
@@ -23,7 +23,7 @@ from ..terrain import Terrain
 from ..terrain.hills import Hills
 from ..zero import LEAST_HUMP, ON_SOLID
 from .bodies import PlacedShape, bodies_of
-from .closest_points.features import Circle
+from .closest_points.features import Circle, Point
 from .convex import Flat, Round
 from .discs_on_hills import ALONE, WHOLE, ArcOnHills, FaceOnHills
 from .features import PairShape
@@ -34,7 +34,7 @@ from .solids import Solid
 SAMPLES = 5  # along each direction of a piece
 MOST = 12, 6  # pieces of an edge, and of a face along each of its directions
 SECTORS = 8, 24  # of a rim: at least, and at most
-FITS = 0.9  # radius of a cylinder, in units of the least radius of hollows, up to which its side fits into them
+FITS = 0.9  # radius of what is round, in units of the least radius of hollows, up to which its side fits into them
 RINGS = 3  # of samples on a disc
 NOTHING = np.zeros((0, 3))
 
@@ -46,10 +46,13 @@ class OnHills:
     Attributes:
         shape: the body.
         core: its corners, edges and faces.
-        radius: by how much it is rounded [m].
-        points: the contact point at each of its corners, by their numbers among those of the robot.
-        discs: of a cylinder or cone its ends, which it meets the ground with, and, of a cylinder, the side: its core is
-            the axis then, and `points` are the rims and their points, in whose place these features are.
+        radius: by how much it is rounded, at the beginning of its core [m].
+        points: the contact point at each of its corners, by their numbers among those of the robot. Of a cone that is
+            the tip, where its core begins.
+        discs: of a cylinder or cone its ends, which it meets the ground with. With its side it does where its core is
+            the axis, of a cone as far as to the middle of the ball that touches the side all along the rim.
+        rims: of these the contacts, rims and their points, in whose place its features are.
+        taper: sine of the angle between side and axis.
     """
 
     shape: PlacedShape
@@ -57,6 +60,13 @@ class OnHills:
     radius: float
     points: tuple[int, ...]
     discs: tuple[Circle, ...] = ()
+    rims: tuple[int, ...] = ()
+    taper: float = 0.0
+
+    @property
+    def cosine(self) -> float:
+        """Of that angle: what of a way along the axis is one along the side."""
+        return sqrt(1.0 - self.taper**2)
 
 
 def carried(robot: RobotModel, terrain: Terrain) -> list[OnHills]:
@@ -107,10 +117,36 @@ def _rimmed(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | 
         return None
     if any(not _plain(robot.contacts[i], first, 0.0, ContactRim) for i in own):
         return None
+    alone = OnHills(shape, None, 0.0, (), discs, tuple(sorted(own)))
+    if len(discs) == 1:
+        return _with_side_of_cone(alone, robot, terrain)
     radius = discs[0].radius
-    sided = len(discs) == 2 and radius * terrain.curvature < FITS
-    length = float(np.linalg.norm(discs[1].centre - discs[0].centre)) if sided else 0.0
-    return OnHills(shape, segment(length) if sided else None, radius if sided else 0.0, tuple(sorted(own)), discs)
+    if radius * terrain.curvature >= FITS:
+        return alone
+    length = float(np.linalg.norm(discs[1].centre - discs[0].centre))
+    return replace(alone, core=segment(length), radius=radius)
+
+
+def _with_side_of_cone(body: OnHills, robot: RobotModel, ground: Hills) -> OnHills:
+    """A cone with its side, where its tip is a contact point like the rim.
+
+    The balls within that touch its side have the radius c s at the way s from the tip along the axis, and touch it at
+    the way b s along the side, with the sine c and the cosine b of the angle between both.
+    """
+    assert isinstance(body.shape.body, Round)
+    (tip,) = (piece.centre for piece in body.shape.body.pieces if isinstance(piece, Point))
+    frame, (disc,), tips = robot.model.frames[robot.frame_id(body.shape.frame)], body.discs, list[int]()
+    for i, point in enumerate(robot.contacts):
+        if point.frame == body.shape.frame and _plain(point, robot.contacts[body.rims[0]], 0.0):
+            off = frame.placement.act(np.array(point.offset)) - body.shape.placement.act(tip)
+            tips += [i] if np.abs(off).max() < ON_SOLID else []
+    axis = disc.centre - tip
+    height = float(np.linalg.norm(axis))
+    slant = hypot(height, disc.radius)
+    if len(tips) != 1 or disc.radius * slant / height * ground.curvature >= FITS:
+        return body
+    core = replace(segment(1.0), vertices=np.array([tip, tip + (slant / height) ** 2 * axis]))
+    return replace(body, core=core, points=tuple(tips), taper=disc.radius / slant)
 
 
 def _core(shape: PlacedShape) -> tuple[Polyhedron | None, float]:
@@ -144,7 +180,7 @@ def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
     if core is None:
         return
     for k in range(len(core.edges)):
-        yield from _named(body, f"edge{k}", _of_edge(core, k, ground, apart, body.radius))
+        yield from _named(body, f"edge{k}", _of_edge(core, k, ground, apart, (body.radius, body.taper)))
     for k in range(len(core.loops)):
         yield from _named(body, f"face{k}", _of_face(core, k, ground, apart))
 
@@ -152,12 +188,12 @@ def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
 def corners_of(body: OnHills, ground: Hills) -> list[PairShape]:
     """Its corners, in the order of its contact points."""
     core, found = body.core, list[PairShape]()
-    if core is None or body.discs:
+    if core is None:
         return found
-    for k, vertex in enumerate(core.vertices):
-        onward = np.array([sense * core.directions[e] for e, sense in core.edges_of_vertices[k]])
-        none, way = np.zeros((0, 0)), np.zeros((1, 0))
-        corner = FlatOnHills(ground, vertex, NOTHING, none, np.zeros(0), onward, way, 0.0, body.radius)
+    for k in range(len(body.points)):
+        onward = np.array([sense * core.directions[e] for e, sense in core.edges_of_vertices[k]]) / body.cosine
+        features = ground, core.vertices[k], NOTHING, np.zeros((0, 0)), np.zeros(0), onward, np.zeros((1, 0)), 0.0
+        corner = FlatOnHills(*features, body.radius, body.taper)
         found.append(_pair(body, f"corner{k}", corner))
     return found
 
@@ -182,12 +218,14 @@ def _of_disc(body: OnHills, k: int, disc: Circle, ground: Hills) -> Iterator[Pai
     half = np.pi * r / parts
     into, room = np.array([[1.0], [-1.0]]), np.array([half, half])
     samples = np.linspace(-half, half, SAMPLES)[:, None]
+    side = None if body.core is None else body.taper
+    onward = np.zeros((1 if side is None else 2, 3))  # of the face and the side: they turn with the way
 
     def arc(angle: float, into: Array, room: Array, samples: Array) -> ArcOnHills:
         first = np.cos(angle) * along[1] - np.sin(angle) * along[0]
         spacing = half / (SAMPLES - 1)
-        features = ground, disc.centre, first[None], into, room, np.zeros((1, 3)), samples, spacing
-        return ArcOnHills(*features, axis=outward, rim=r, alone=tilt, sided=body.core is not None)
+        features = ground, disc.centre, first[None], into, room, onward, samples, spacing
+        return ArcOnHills(*features, axis=outward, rim=r, alone=tilt, side=side)
 
     if tilt is not None:
         around = np.linspace(-np.pi * r, np.pi * r, parts * (SAMPLES - 1), endpoint=False)[:, None]
@@ -211,16 +249,19 @@ def _cuts(low: float, high: float, apart: float, most: int) -> Array:
     return np.linspace(low, high, 1 + min(max(ceil((high - low) / apart), 1), most))
 
 
-def _of_edge(core: Polyhedron, k: int, ground: Hills, apart: float, radius: float) -> list[FlatOnHills]:
+def _of_edge(core: Polyhedron, k: int, ground: Hills, apart: float, rounding: tuple[float, float]) -> list[FlatOnHills]:
+    radius, taper = rounding
     start, along = core.vertices[core.edges[k, 0]], core.directions[k]
     onward = core.into[k] if core.loops else NOTHING
     cuts, found = _cuts(0.0, float(core.lengths[k]), apart, MOST[0]), []
     half = 0.5 * float(cuts[1])
-    into, room = np.array([[1.0], [-1.0]]), np.array([half, half])
+    share = sqrt(1.0 - taper**2)  # of a way along the axis that is one along the side
+    into, room = share * np.array([[1.0], [-1.0]]), share * np.array([half, half])
     samples = np.linspace(-half, half, SAMPLES)[:, None]
     for middle in 0.5 * (cuts[1:] + cuts[:-1]):
         centre, spacing = start + middle * along, half / (SAMPLES - 1)
-        found.append(FlatOnHills(ground, centre, along[None], into, room, onward, samples, spacing, radius))
+        features = ground, centre, along[None], into, room, onward, samples, spacing
+        found.append(FlatOnHills(*features, radius + taper * float(middle), taper))
     return found
 
 

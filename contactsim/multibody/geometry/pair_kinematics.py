@@ -475,7 +475,7 @@ class PairKinematics(Computing):
         """The gap of a pair, and its rate, while those in `regions` are closed."""
         self._data.forward_kinematics(q)
         features, place = self.pairs[k].features, self._place(k)
-        held = features.region(place) if region is None else region
+        held = features.open_region(place) if region is None else region
         piece = features.piece(place, held)
         if region is None and regions and (look := self._standing_look(q, v, k, regions)) is not None:
             return look

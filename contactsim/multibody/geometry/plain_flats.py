@@ -20,14 +20,14 @@ class PlainDisc(NamedTuple):
         axis: of the disc (3,), outward; of a face it is not asked for.
         rim: its radius [m].
         alone: tilt from which on a rim touches whole; None: its sectors always do.
-        sided: whether the side of its body meets the ground, too.
+        side: sine of the angle between the side of its body and the axis; None: that does not meet the ground.
         off: from the centre of the disc to that of a face (2,) [m].
     """
 
     axis: Array
     rim: float
     alone: float | None
-    sided: bool
+    side: float | None
     off: Array
 
 
@@ -36,7 +36,7 @@ class PlainFlat(NamedTuple):
 
     Attributes:
         kind: "plain", or "arc" and "face" of a disc.
-        centre, along, into, room, onward, samples, spacing, radius: as there.
+        centre, along, into, room, onward, samples, spacing, radius, taper: as there.
         disc: of what is no plain one.
     """
 
@@ -49,6 +49,7 @@ class PlainFlat(NamedTuple):
     samples: Array
     spacing: float
     radius: float
+    taper: float
     disc: PlainDisc | None
 
 

@@ -73,7 +73,7 @@ class Takeovers:
 
     def _met(self, k: int, place: Place, region: Region | None = None) -> Met:
         features = self._pairs[k].features
-        region = features.region(place) if region is None else region
+        region = features.open_region(place) if region is None else region
         found = features.meet(Bodies(*place, STILL, STILL, STILL, STILL), region)
         return found.x, found.n if self._pairs[k].joint_a < self._pairs[k].joint_b else -found.n
 

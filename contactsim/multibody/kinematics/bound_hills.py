@@ -103,12 +103,13 @@ class BoundHills(BoundWorld):
     ) -> None:
         features, corners, points, replaced = list[ResolvedPair](), list[PairShape](), list[int](), list[int]()
         for body in bodies:
-            point = robot.contacts[body.points[0]]
+            point = robot.contacts[(*body.points, *body.rims)[0]]
             numbers = kinetic_of(point), static_of(point), point.restitution
             pairs = [_among(searches, pair) for pair in features_of(body, terrain)]
             features += [ResolvedPair(pair, *numbers, None) for pair in pairs]
             corners += [_among(searches, pair) for pair in corners_of(body, terrain)]
-            (replaced if body.discs else points).extend(body.points)
+            points += body.points
+            replaced += body.rims
         self._pairs = PairKinematics(robot.model, [*(pair.kinematics for pair in features), *corners])
         self._join(_without(inner, replaced) if replaced else inner, features, roots_of(robot.model))
         self._own = *points, *replaced

@@ -52,12 +52,11 @@ def native_flat(flat: PlainFlat, hills: _native.Hills) -> _native.Flat:
     tables = [np.ascontiguousarray(part, dtype=float) for part in (flat.into, flat.onward, flat.samples)]
     into, onward, samples = tables
     kind = KINDS.index(flat.kind)
-    made = _native.Flat(
-        kind, hills, flat_rules(), flat.centre.tolist(), along, into, room, onward, samples, flat.spacing, flat.radius
-    )
+    sizes = flat.spacing, flat.radius, flat.taper
+    made = _native.Flat(kind, hills, flat_rules(), flat.centre.tolist(), along, into, room, onward, samples, *sizes)
     if flat.disc is not None:
-        axis, rim, alone, sided, off = flat.disc
-        made.on_disc(axis.tolist(), rim, alone, sided, off.tolist())
+        axis, rim, alone, side, off = flat.disc
+        made.on_disc(axis.tolist(), rim, alone, side, off.tolist())
     return made
 
 

@@ -24,7 +24,7 @@ std::vector<Way> ways(const Table& table, std::size_t dim) {
 
 void make_flat(Flat* self, int kind, std::shared_ptr<const Hills> hills, const FlatRules& rules,
                const std::vector<double>& centre, Table along, Table into, const std::vector<double>& room,
-               Table onward, Table samples, double spacing, double radius) {
+               Table onward, Table samples, double spacing, double radius, double taper) {
     demand(0 <= kind && kind < 3 && along.shape(0) <= 2 && (kind != 1 || along.shape(0) == 1) && samples.shape(0) > 0,
            "a corner, an edge, a face, a rim or the face inside it, with samples");
     new (self) Flat;
@@ -32,13 +32,13 @@ void make_flat(Flat* self, int kind, std::shared_ptr<const Hills> hills, const F
     self->centre = vec3(centre), self->along = vectors(along), self->onward = vectors(onward);
     self->into = ways(into, self->along.size()), self->samples = ways(samples, self->along.size());
     demand(room.size() == self->into.size(), "a number of each border");
-    self->room = room, self->spacing = spacing, self->radius = radius;
+    self->room = room, self->spacing = spacing, self->radius = radius, self->taper = taper;
     if (kind != 1) self->prepare();
 }
 
-void make_arc(Flat& self, const std::vector<double>& axis, double rim, std::optional<double> alone, bool sided,
-              const std::vector<double>& off) {
-    self.disc = {vec3(axis), rim, alone, sided, {off.at(0), off.at(1)}};
+void make_arc(Flat& self, const std::vector<double>& axis, double rim, std::optional<double> alone,
+              std::optional<double> side, const std::vector<double>& off) {
+    self.disc = {vec3(axis), rim, alone, side, {off.at(0), off.at(1)}};
     if (self.kind == Flat::Kind::arc) self.prepare();
 }
 
@@ -119,9 +119,9 @@ void bind_flats(nb::module_& m) {
     nb::class_<Flat>(m, "Flat")
         .def("__init__", &make_flat, nb::arg("kind"), nb::arg("hills"), nb::arg("rules"), nb::arg("centre"),
              nb::arg("along"), nb::arg("into"), nb::arg("room"), nb::arg("onward"), nb::arg("samples"),
-             nb::arg("spacing"), nb::arg("radius"))
-        .def("on_disc", &make_arc, nb::arg("axis"), nb::arg("rim"), nb::arg("alone").none(), nb::arg("sided"),
-             nb::arg("off"))
+             nb::arg("spacing"), nb::arg("radius"), nb::arg("taper"))
+        .def("on_disc", &make_arc, nb::arg("axis"), nb::arg("rim"), nb::arg("alone").none(),
+             nb::arg("side").none(), nb::arg("off"))
         .def("look", &look)
         .def("nearest", &nearest);
     m.def("look_at_flats", &looks);

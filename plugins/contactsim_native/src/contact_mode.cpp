@@ -140,11 +140,13 @@ Pose pose_of(const Contact& contact, const Sweep& sweep) {
     return {turn * feature.turn, sweep.place[contact.joint] + turn * feature.place + sweep.origin};
 }
 
-std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving) {
+std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving,
+                                        const std::optional<Lowest>& own) {
     const Flat& flat = *contact.feature->flat;
     const Pose pose = pose_of(contact, sweep);
     Lowest here;
-    if (flat.nearest(pose, here) != Hills::Found::yes) return {};
+    if (own) here = *own;
+    if (!own && flat.nearest(pose, here) != Hills::Found::yes) return {};
     here.core = here.core - sweep.origin;
     return flat.moving(pose, here, moving ? velocity_of(contact.joint, sweep) : Spatial{});
 }
@@ -671,7 +673,7 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
         const Pose pose = pose_of(contact, sweep);
         Lowest here;
         if (contact.region) {
-            return flat.nearest(pose, here) == Hills::Found::yes ? here.distance - flat.radius : NAN;
+            return flat.nearest(pose, here) == Hills::Found::yes ? flat.gap(here) : NAN;
         }
         bool near;
         const double distance = flat.clearance(pose, near);

@@ -228,8 +228,10 @@ double distance_between(const Contact& contact, const Sweep& sweep);
 Pose pose_of(const Contact& contact, const Sweep& sweep);
 
 // Where a feature that touches hills does so, from the origin of the sweep, and how that moves, where the joints'
-// velocities are known (if they are not, what moves says nothing); none where it has no nearest point.
-std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving);
+// velocities are known (if they are not, what moves says nothing); none where it has no nearest point. While it is open
+// that is its own one within its borders, and no other that touches.
+std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving,
+                                        const std::optional<Lowest>& own = {});
 
 // How far a contact is from leaving the region of its solid on a side, where joints' places are known.
 double region_margin(const Contact& contact, int side, const Sweep& sweep);

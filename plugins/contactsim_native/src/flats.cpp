@@ -73,12 +73,14 @@ void Flat::prepare() {
         const Vec3& p = points_[i];
         low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
         high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
-        extent_ = std::max(extent_, length(p));
+        extent_ = std::max(extent_, length(p) + rounding(samples[i]));
+        widest_ = std::max(widest_, rounding(samples[i]));
     }
-    extent_ = kind == Kind::arc ? length(centre) + disc.rim : extent_ + radius;
+    if (kind == Kind::arc) extent_ = length(centre) + disc.rim;
     middle_ = (low + high) * 0.5;
     for (const Vec3& p : points_) span_ = std::max(span_, length(p - middle_));
-    bend_most_ = hills->bend(radius), sag_ = 0.5 * bend_most_ * spacing * spacing;
+    span_ *= 1.0 + taper;
+    bend_most_ = hills->bend(widest_), sag_ = 0.5 * bend_most_ * spacing * spacing;
     if (kind == Kind::arc) {
         span_ += disc.rim * (1.0 - std::cos(spacing / disc.rim));
         sag_ += 0.5 * spacing * spacing / disc.rim;
@@ -128,13 +130,21 @@ std::array<double, 3> Flat::bent(const Pose& pose, const Way& way, const std::ar
     return {native::dot(A[0], one), native::dot(A[1], one), native::dot(A[1], hessian * A[1])};
 }
 
+Way Flat::slopes(const std::array<Vec3, 2>& A, const Vec3& normal) const {
+    Way found{};
+    for (std::size_t d = 0; d < dim(); ++d) found[d] = native::dot(A[d], normal) - taper;
+    return found;
+}
+
 std::vector<Vec3> Flat::onward_at(const Pose& pose, const Way& way) const {
     std::vector<Vec3> found;
     if (kind == Kind::arc) {
         Vec3 e, t;
         turned(way, e, t);
         found.push_back(pose.turn * -e);
-        if (disc.sided) found.push_back(pose.turn * -disc.axis);
+        if (disc.side) {
+            found.push_back(pose.turn * (disc.axis * -std::sqrt(1.0 - *disc.side * *disc.side) - e * *disc.side));
+        }
         found.resize(std::min(found.size(), onward.size()));  // as many as have a name
         return found;
     }
@@ -164,20 +174,22 @@ bool Flat::begin(const Pose& pose, Search& found) const {
     std::size_t lowest = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Vec3 point = pose.turn * points_[i] + pose.place;
-        gaps[i] = hills->gap(point, radius);
+        gaps[i] = hills->gap(point, rounding(samples[i]));
         if (std::isnan(gaps[i])) return false;
         if (gaps[i] < gaps[lowest]) lowest = i;
     }
-    const double low = hills->at_least(gaps[lowest], radius);
+    const double low = hills->at_least(gaps[lowest], widest_);
     if (d && low > 2.0 * sag_ + rules.seen * spacing) {
         found = {low - sag_, {}, {}, {}};
         return true;
     }
     std::vector<int> starts;
     for (std::size_t i = 0; i < n; ++i) {
-        if (!hills->normal_below(pose.turn * points_[i] + pose.place, radius, normals[i])) return false;
-        Way slope{};
-        for (std::size_t a = 0; a < d; ++a) slope[a] = native::dot(pose.turn * runs_[i * d + a], normals[i]);
+        const double round = rounding(samples[i]);
+        if (!hills->normal_below(pose.turn * points_[i] + pose.place, round, normals[i])) return false;
+        std::array<Vec3, 2> A{};
+        for (std::size_t a = 0; a < d; ++a) A[a] = pose.turn * runs_[i * d + a];
+        const Way slope = slopes(A, normals[i]);
         bool on = false;
         for (std::size_t j = 0; j < n && !on; ++j) {
             const double tangent = dot(ways_[i * n + j], slope), lower = gaps[j] - gaps[i];
@@ -218,11 +230,11 @@ Hills::Found Flat::from(const Pose& pose, Way way, bool within, Lowest& found) c
         Vec3 arm;
         const std::array<Vec3, 2> A = laid(pose, way, arm);
         const Vec3 core = pose.place + arm;
-        const Hills::Found there = hills->look(core, radius, ground);
+        const Hills::Found there = hills->look(core, rounding(way), ground);
         if (there != Hills::Found::yes) return there;
         found = {way, core, ground.distance, ground.normal, ground.hessian};
         if (!dim()) return Hills::Found::yes;
-        const Way slope{native::dot(A[0], ground.normal), dim() > 1 ? native::dot(A[1], ground.normal) : 0.0};
+        const Way slope = slopes(A, ground.normal);
         const std::array<double, 3> M = bent(pose, way, A, ground.normal, ground.hessian);
         Way step{};
         double size, lowest;
@@ -261,13 +273,13 @@ FlatLook Flat::look(const Pose& pose) const {
     if (!begin(pose, search)) return {false, NAN, {}, false};
     seen.low = search.low;
     for (std::size_t k = 0; k < search.gaps.size(); ++k) {
-        if (seen.own && search.gaps[k] - sag_ > seen.own->distance - radius) break;
+        if (seen.own && search.gaps[k] - sag_ > gap(*seen.own)) break;
         if (!leads(pose, search, k)) continue;
         Lowest found;
         const Hills::Found there = from(pose, search.starts[k], true, found);
         if (there == Hills::Found::outside) return {false, NAN, {}, false};
         if (there == Hills::Found::none || !(inside(found.way) > 0.5 * rules.rim)) continue;
-        if (!seen.own || found.distance < seen.own->distance) seen.own = found;
+        if (!seen.own || gap(found) < gap(*seen.own)) seen.own = found;
     }
     if (!seen.own) return seen;
     const bool from_inside =
@@ -290,7 +302,7 @@ Hills::Found Flat::nearest(const Pose& pose, Lowest& least) const {
         const Hills::Found there = from(pose, search.starts[k], false, found);
         if (there == Hills::Found::outside) return there;
         if (there == Hills::Found::none) continue;
-        const double off = std::abs(found.distance - radius), outside = std::max(-inside(found.way), 0.0);
+        const double off = std::abs(gap(found)), outside = std::max(-inside(found.way), 0.0);
         const std::pair<bool, double> own{off > rules.held, off <= rules.held ? outside : off};
         if (own < rank) least = found, rank = own, any = true;
         if (off <= rules.held && outside <= rules.rim) break;
@@ -300,7 +312,7 @@ Hills::Found Flat::nearest(const Pose& pose, Lowest& least) const {
 
 double Flat::near_gap(const FlatLook& seen) const {
     if (!seen.known) return NAN;
-    if (seen.acts) return seen.own->distance - radius;
+    if (seen.acts) return gap(*seen.own);
     return sunk(seen.low) ? seen.low : std::max(seen.low, 0.0) + rules.off;
 }
 
@@ -328,7 +340,7 @@ double Flat::clear(const Pose& pose, const Lowest& here, const Vec3& e, double r
     const Way mixed{native::dot(A[0], across), native::dot(A[1], across)};
     const Way back = solved(bent(pose, here.way, A, here.normal, here.hessian), dim(), mixed);
     const double bend = native::dot(e, across) - (dim() ? dot(mixed, back) : 0.0);
-    const double rising = native::dot(e, here.normal), curvature = hills->curvature();
+    const double rising = native::dot(e, here.normal) - taper * length(e), curvature = hills->curvature();
     if (bend <= rules.ruled * curvature) return std::abs(rising) / curvature + rules.rim;
     return (rising + rims * rules.rim * bend) / curvature + rules.tiny_way;
 }
@@ -356,8 +368,9 @@ MovingSpot Flat::moving(const Pose& pose, const Lowest& here, const Spatial& vel
     const Way slide = solved(bent(pose, here.way, A, here.normal, here.hessian), dim(), right);
     Vec3 rate = carried;
     for (std::size_t d = 0; d < dim(); ++d) rate = rate - A[d] * slide[d];
-    const Vec3 turning = here.hessian * rate;
-    return {here.core - here.normal * radius, rate - turning * radius, here.normal, turning};
+    const Vec3 turning = here.hessian * rate, growing = here.normal * (-taper * (slide[0] + slide[1]));
+    const double round = rounding(here.way);
+    return {here.core - here.normal * round, rate - turning * round - growing, here.normal, turning};
 }
 
 double Flat::bend(const std::optional<Lowest>& own, const Pose& pose, double speed, double spin) const {

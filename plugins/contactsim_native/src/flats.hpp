@@ -36,7 +36,7 @@ struct Disc {
     Vec3 axis;                    // outward, of a rim
     double rim = 1.0;             // its radius [m]
     std::optional<double> alone;  // tilt from which on a rim touches whole, and below which its sectors do
-    bool sided = false;           // whether the side of its body meets the ground, too
+    std::optional<double> side;   // sine of the angle between the side of its body and the axis, where that meets hills
     Way off{};                    // of a face: from the centre of its disc
 };
 
@@ -70,7 +70,7 @@ class Flat {
     std::vector<double> room;                   // of these
     std::vector<Vec3> onward;                   // directions of the features that begin here
     std::vector<Way> samples;
-    double spacing = 0.0, radius = 0.0;
+    double spacing = 0.0, radius = 0.0, taper = 0.0;
     Disc disc;
 
     // What follows from these: to be called once they are all there.
@@ -99,6 +99,8 @@ class Flat {
     // Bound of what the second derivative of its gap has besides the accelerations of its body.
     double bend(const std::optional<Lowest>& own, const Pose& pose, double speed, double spin) const;
 
+    // The distance of what is rounded.
+    double gap(const Lowest& here) const { return here.distance - rounding(here.way); }
     double extent() const { return extent_; }
 
   private:
@@ -107,7 +109,7 @@ class Flat {
     std::vector<Way> ways_;            // (n, n)
     Vec3 middle_;                      // of the ball, and of a rim e in its middle
     Vec3 first_;
-    double span_ = 0.0, sag_ = 0.0, extent_ = 0.0, bend_most_ = 0.0;
+    double widest_ = 0.0, span_ = 0.0, sag_ = 0.0, extent_ = 0.0, bend_most_ = 0.0;
 
     struct Search {
         double low;
@@ -118,6 +120,7 @@ class Flat {
 
     std::size_t dim() const { return along.size(); }
     bool whole() const { return room.empty(); }
+    double rounding(const Way& way) const { return radius + taper * (way[0] + way[1]); }
     bool begin(const Pose& pose, Search& found) const;
     bool leads(const Pose& pose, const Search& search, std::size_t k) const;
     double inside(const Way& way) const;
@@ -128,6 +131,8 @@ class Flat {
     std::array<Vec3, 2> laid(const Pose& pose, const Way& way, Vec3& arm) const;
     std::array<double, 3> bent(const Pose& pose, const Way& way, const std::array<Vec3, 2>& A, const Vec3& normal,
                                const Mat3& hessian) const;
+    // Slopes along the feature, less those of what is rounded.
+    Way slopes(const std::array<Vec3, 2>& A, const Vec3& normal) const;
     std::vector<Vec3> onward_at(const Pose& pose, const Way& way) const;
     bool is_free(const Pose& pose, const Lowest& here) const;
     double tilt(const Pose& pose, const Lowest& here) const;

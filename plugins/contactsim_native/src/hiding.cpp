@@ -93,15 +93,17 @@ namespace {
 struct OnHills {
     double gap;
     bool acts = false, sunk = false, hidden = false;
+    std::optional<Lowest> own = {};  // its nearest point
 };
 
 // Closed features of the same body at one point along one normal.
-bool is_taken_over_on_hills(const Arc& arc, const Contact& contact, const Sweep& sweep) {
+bool is_taken_over_on_hills(const Arc& arc, const Contact& contact, const std::optional<Lowest>& here,
+                            const Sweep& sweep) {
     std::optional<MovingSpot> own;
     for (const Closed& closed : arc.mode.closed) {
         const Contact& held = closed.contact;
         if (!held.feature || held.joint != contact.joint) continue;
-        if (!own) own = spot_on_hills(contact, sweep, false);
+        if (!own) own = spot_on_hills(contact, sweep, false, here);
         const std::optional<MovingSpot> there = spot_on_hills(held, sweep, false);
         if (!own || !there) return false;
         const FlatRules& rules = contact.feature->flat->rules;
@@ -120,9 +122,9 @@ OnHills look_on_hills(const Arc& arc, const Contact& contact, const Sweep& sweep
     OnHills found{flat.clearance(pose, near)};
     if (!near) return found;
     const FlatLook seen = flat.look(pose);
-    found.gap = flat.near_gap(seen), found.acts = seen.acts;
+    found.gap = flat.near_gap(seen), found.acts = seen.acts, found.own = seen.own;
     found.sunk = seen.known && !seen.acts && flat.sunk(seen.low);
-    found.hidden = found.gap < flat.rules.off && !found.sunk && is_taken_over_on_hills(arc, contact, sweep);
+    found.hidden = found.gap < flat.rules.off && !found.sunk && is_taken_over_on_hills(arc, contact, seen.own, sweep);
     if (found.hidden) found.gap = std::max(found.gap, 0.0) + flat.rules.off;
     return found;
 }
@@ -143,9 +145,10 @@ Nearing nearing_on_hills(const Arc& arc, const Contact& contact, const Sweep& sw
     if (contact.is_flat()) {
         const OnHills seen = look_on_hills(arc, contact, sweep);
         if (seen.hidden || !seen.acts) return {seen.gap, 0.0, false, 0, seen.hidden || !seen.sunk};
-        Nearing found = nearing(arc.mode, contact, sweep, q, v);
-        found.gap = seen.gap;
-        return found;
+        const std::optional<MovingSpot> spot = spot_on_hills(contact, sweep, false, seen.own);
+        if (!spot) return {NAN, 0.0, false};
+        const Spatial motion = velocity_of(contact.joint, sweep);
+        return {seen.gap, dot(spot->normal, motion.linear + cross(motion.angular, spot->point)), true};
     }
     const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
     if (!is_raised(arc, contact, seen.gap, sweep)) return seen;

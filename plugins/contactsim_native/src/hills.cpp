@@ -197,7 +197,7 @@ Hills::Found Hills::look(const Vec3& centre, double radius, Surface& found) cons
     std::array<double, 2>& foot = found.foot;
     foot = {centre.x, centre.y};
     Bends b;
-    if (radius > 0.0) {
+    if (radius != 0.0) {
         if (!heights_->bends(foot[0], foot[1], b)) return Found::outside;
         const Vec3 above = Tilt(b).normal;
         foot = {centre.x - radius * above.x, centre.y - radius * above.y};

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pinocchio as pin
 import pytest
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq, minimize, minimize_scalar
 
 import contactsim as cs
 from contactsim.multibody.geometry.discs_on_hills import TILT, ArcOnHills
 from contactsim.multibody.geometry.features import Bodies, Place
-from contactsim.multibody.geometry.hill_features import ACTING, FlatOnHills
-from contactsim.multibody.geometry.hill_pieces import carried, features_of
+from contactsim.multibody.geometry.hill_features import ACTING, ONWARD, FlatOnHills
+from contactsim.multibody.geometry.hill_pieces import carried, corners_of, features_of
 
-HIGH, WAVES, RADIUS = 0.02, 5.0, 0.05
+HIGH, WAVES, RADIUS, LENGTH = 0.02, 5.0, 0.05, 0.16
 RIDGES = cs.terrain.Sinusoid(HIGH, WAVES, 0.0)
 STEP = 1e-5  # of central differences
 
@@ -81,6 +83,75 @@ def test_sectors_have_the_least_distances_of_a_rim_on_a_sine() -> None:
         assert found == pytest.approx(wanted, abs=1e-11)
         counts.append(len(found))
     assert set(counts) >= {1, 2}
+
+
+def lying(tilt: float, turn: float, roll: float) -> np.ndarray:
+    """A cone on its side, its tip lower by an angle, turned about the vertical and its axis."""
+    leant = pin.utils.rpyToMatrix(0.0, np.pi / 2.0 + np.arctan2(RADIUS, LENGTH) + tilt, 0.0)
+    return np.asarray(pin.utils.rpyToMatrix(0.0, 0.0, turn) @ leant @ pin.utils.rpyToMatrix(0.0, 0.0, roll))
+
+
+def parts_of_cone(radius: float = RADIUS) -> dict[str, FlatOnHills]:
+    (body,) = carried(cs.Robot.cone(1.0, radius, LENGTH), RIDGES)
+    pairs = [*features_of(body, RIDGES), *corners_of(body, RIDGES)]
+    return {pair.name.rpartition("/")[2]: pair.features for pair in pairs}  # type: ignore
+
+
+def kind_of(name: str) -> str:
+    return {"edge": "side", "corn": "tip", "rim0": "rim"}.get(name[:4], name)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_side_of_a_cone_has_its_least_distance_from_a_sine(seed: int) -> None:
+    """On its side, on the angle around it and the way from its tip, that is the least of a function of both."""
+    rng, parts = np.random.default_rng(seed), parts_of_cone()
+    R = lying(0.01 * rng.normal(), rng.uniform(-0.3, 0.3), rng.uniform(0.0, 6.0))
+    o = np.array([np.pi / 10.0, 0.1, 0.05]) + R @ [0.0, 0.0, rng.uniform(-0.02, 0.02)]
+
+    def height(at: Sequence[float]) -> float:
+        x = o + R @ [at[1] * RADIUS * np.cos(at[0]), at[1] * RADIUS * np.sin(at[0]), (0.5 - at[1]) * LENGTH]
+        return distance(float(x[0]), float(x[2]))
+
+    grid = [(f, s) for f in np.linspace(0.0, 2.0 * np.pi, 61) for s in np.linspace(0.05, 0.95, 19)]
+    start = min(grid, key=height)
+    o[2] += 1e-4 - height(start)
+    found = minimize(height, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-15})
+    assert 0.0 < found.x[1] < 1.0
+    assert parts["edge0"].acts(place(R, o))
+    assert float(parts["edge0"].gap(place(R, o), ACTING)) == pytest.approx(found.fun, abs=1e-12)
+
+
+@pytest.mark.parametrize("radius", [RADIUS, 0.3])  # it is blunt, too
+def test_a_cone_on_a_ridge_touches_with_its_rim_its_side_or_its_tip(radius: float) -> None:
+    """One at a time, each at the height of the one before it where it takes over."""
+    parts, seen, heights = parts_of_cone(radius), list[str](), list[float]()
+    slope = np.arctan2(radius, LENGTH)
+    for tilt in np.linspace(-0.12, 0.12, 400):
+        R = pin.utils.rpyToMatrix(0.0, np.pi / 2.0 + slope + tilt, 0.0)
+        middle = 0.5 * LENGTH / np.cos(slope) ** 2  # of a ball that touches the middle of its side, from the tip
+        o = np.array([np.pi / 10.0, 0.0, HIGH + middle * np.sin(slope)]) - R @ [0.0, 0.0, 0.5 * LENGTH - middle]
+        acting = {kind_of(name): part for name, part in parts.items() if part.acts(place(R, o))}
+        assert len(acting) == 1
+        ((kind, part),) = acting.items()
+        seen += [kind] if seen[-1:] != [kind] else []
+        heights.append(float(part.gap(place(R, o), ACTING)))
+    assert seen == ["rim", "side", "tip"]
+    assert np.abs(np.diff(heights, 2)).max() < 3.2 * 6e-4**2  # of 1 / k = 2 m and its size: no steps, no kinks
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "cone"])
+def test_a_rim_ends_where_the_side_of_its_body_takes_over(kind: str) -> None:
+    """It stayed closed beside the side until its force vanished: nothing asked for what leads on to that."""
+    parts = parts_of_cone() if kind == "cone" else features()
+    rim, side = parts["rim0"], parts["edge0"]
+    level = lying(0.0, 0.0, 0.0) if kind == "cone" else pin.utils.rpyToMatrix(0.0, np.pi / 2.0, 0.0)
+    low = np.array([RADIUS, 0.0, -0.5 * LENGTH]) if kind == "cone" else np.array([RADIUS, 0.0, -0.05])
+    assert tuple(rim.sides(ACTING)) == (ONWARD, ONWARD + 1, TILT)
+    for off in (-1e-3, -1e-6, 1e-6, 1e-3):  # of the lowest point of the rim from the top, along the side
+        o = np.array([np.pi / 10.0 + off, 0.0, HIGH]) - level @ low
+        beyond = float(rim.margin(place(level, o), ACTING, ONWARD + 1)) < 0.0
+        assert beyond == side.acts(place(level, o)) == (off < 0.0)
+        assert rim.acts(place(level, o)) == (off > 0.0)
 
 
 def _gated(arc: FlatOnHills, where: Place) -> bool:

@@ -42,13 +42,17 @@ def downwards(robot: cs.Robot, kind: str) -> list[FlatOnHills]:
 
 BOX = cs.Robot.box(1.0, (0.6, 0.4, 0.2))
 CAPSULE = cs.Robot.capsule(1.0, 0.1, 0.5)
+CONE = cs.Robot.cone(1.0, 0.1, 0.3)
 LYING = pin.utils.rpyToMatrix(0.0, np.pi / 2.0, 0.0)
+LEANT = pin.utils.rpyToMatrix(0.0, np.pi / 2.0 + np.arctan2(0.1, 0.3), 0.0)  # a cone on its side
 CASES = {
     "corner": (downwards(BOX, "corner")[0], np.eye(3)),
     "edge": (downwards(BOX, "edge")[0], np.eye(3)),
     "face": (downwards(BOX, "face")[0], np.eye(3)),
     "side": (features(CAPSULE)["edge0"], LYING),
     "end": (features(CAPSULE)["corner0"], LYING),
+    "side of a cone": (features(CONE)["edge0"], LEANT),
+    "tip": (features(CONE)["corner0"], LEANT),
 }
 
 

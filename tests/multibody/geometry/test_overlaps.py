@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -133,6 +135,17 @@ def test_boxes_on_curved_ground_that_meet_it_with_corners_alone_are_told_once_wi
     assert depth < most < 4.0 * depth
     with pytest.warns(UserWarning, match="of 'cylinder' only the corners, ends or rims touch it"):
         cs.ContactSystem(cs.Robot.cylinder(1.0, 0.1, 0.3), terrain=HUMP)
+
+
+def test_the_sides_of_cones_that_do_not_fit_into_hollows_are_told_and_those_of_others_meet_them() -> None:
+    """The balls that touch a side along the rim are larger than that."""
+    ridges = cs.terrain.Sinusoid(0.02, 15.0, 0.0)  # whose hollows bend by 4.5 / m
+    for radius, fits in ((0.1, True), (0.19, False)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            system = cs.ContactSystem(cs.Robot.cone(1.0, radius, 0.3), terrain=ridges)
+        assert any("of 'cone' only the corners" in str(one.message) for one in told) != fits
+        assert any("cone/edge0" in name for name in system.world.mechanism.names) == fits
 
 
 def test_long_bodies_on_short_waves_are_told() -> None:
