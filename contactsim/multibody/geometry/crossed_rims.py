@@ -161,16 +161,6 @@ class BothPlaces(NamedTuple):
         return BothPlaces(a, b, float(np.sign(across @ side)))
 
     @property
-    def x_a(self) -> Array:
-        """(..., 3)."""
-        return self.a.x
-
-    @property
-    def x_b(self) -> Array:
-        """(..., 3)."""
-        return self.b.x
-
-    @property
     def apart(self) -> Array:
         """x_a - x_b (..., 3)."""
         return self.a.x - self.b.x

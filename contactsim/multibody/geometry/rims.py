@@ -24,7 +24,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...errors import SingularError
 from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
-from .closest_points.equations import Nearest, Pose, drift, settled
+from .closest_points.equations import Nearest, Pose, Settled, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
@@ -471,50 +471,16 @@ class RimOnPart(PassingPair):
 
     # --- closest points -----------------------------------------------------------------------------------------
 
-    def _towards(self, place: Place) -> Array:
-        """A vector on the side of A, in the world, about across both rims where they are nearest."""
-        assert isinstance(self.part, Rim)
-        swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
-        crossed = _across(self.rim, self.part, place)
-        ways = _away(self.rim, self.part, place), -_away(self.part, self.rim, swapped), crossed, -crossed
-        return max(ways, key=lambda way: self._apart(place, way))
-
-    def _apart(self, place: Place, way: Array) -> float:
-        """How far the planes across a vector are apart that hold both discs."""
-        n, (a, b) = way / max(float(np.linalg.norm(way)), TINY), (self.rim.feature, self.part.feature)
-        x_a = place.o_a + place.R_a @ a.core(-n @ place.R_a)
-        return float(n @ (x_a - place.o_b - place.R_b @ b.core(n @ place.R_b)))
-
+    @abstractmethod
     def _nearest(self, place: Place, held: bool = False) -> Nearest | None:
         """Closest points of one place; None where there is none, or one disc would touch with its inside.
 
         What is `held` goes on beyond that.
         """
-        if not held and self._face_to_face(place):
-            return None
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        try:
-            with np.errstate(all="ignore"):
-                found = closest(self.rim.feature, self.part.feature, poses, self._towards(place)).nearest
-        except (SingularError, np.linalg.LinAlgError):
-            return None
-        return found if np.isfinite(found.y).all() else None
 
-    def _face_to_face(self, place: Place) -> bool:
-        """Whether the nearest point of one disc to the plane of the other is inside that."""
-        assert isinstance(self.part, Rim)
-        swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
-        return _over(self.rim, self.part, place) or _over(self.part, self.rim, swapped)
-
-    def _settled(self, place: Place | Bodies) -> tuple:
-        """Closest points of places with leading axes and complex steps around one place."""
-        lead, here = place.o_a.shape[:-1], _one_of(place)
-        nearest = self._nearest(here, held=True)
-        if nearest is None:
-            raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        y = np.broadcast_to(nearest.y, (*lead, len(nearest.y)))
-        return settled(self.rim.feature, self.part.feature, poses, y)
+    @abstractmethod
+    def _at(self, place: Place) -> Nearest:
+        """Closest points of places with leading axes and complex steps, as they go on beyond the ends of the parts."""
 
     def _margins(self, place: Place, found: Nearest) -> list[Margin]:
         """Of the rim, then of the part."""
@@ -542,16 +508,6 @@ class RimOnPart(PassingPair):
     def gap(self, place: Place, region: Region) -> Array:
         """The signed distance of disc and part."""
         return self._at(place).gap
-
-    def _at(self, place: Place) -> Nearest:
-        """Closest points of places with leading axes and complex steps, as they go on beyond the ends of the parts."""
-        return self._settled(place)[0]
-
-    def meet(self, bodies: Bodies, region: Region) -> Meet:
-        """Point, normal and rates: see `closest_points.equations`."""
-        found = self._settled(bodies)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
 
     def region(self, place: Place) -> Region:
         """The only one."""
@@ -756,7 +712,7 @@ class RimOnLines(RimOnPart):
         None where the disc is tilted by more than a share of the angle at which the rim crosses the lines.
         """
         across = np.cross(np.cross(found.axis, -found.across / found.T), place.R_b @ self.part.ruled.axis)
-        if found.T[0] > NEARLY_FLAT * float(np.linalg.norm(across)):
+        if found.T[0] >= NEARLY_FLAT * float(np.linalg.norm(across)):
             return None
         return _angle_of(place.R_a, place.o_a, self.rim.feature, found.x), float(np.sign(found.n @ across))
 
@@ -800,19 +756,62 @@ class RimOnLines(RimOnPart):
 
 
 class RimOnRim(RimOnPart):
-    """A rim of A against one of B, by the closest points of both; by their places where a disc lies nearly flat."""
+    """A rim of A against one of B, by their closest points: see `closest_points.equations`.
+
+    Where a disc lies nearly flat they are told by the places on both rims.
+    """
 
     part: Rim
 
-    def _placed(self, place: Place | Bodies) -> BothPlaces | None:
-        """Where both touch at places with leading axes and complex steps; None where both discs are tilted enough."""
-        here = _one_of(place)
-        found = self._nearest(here, held=True)
-        if found is None:
+    def _towards(self, place: Place) -> Array:
+        """A vector on the side of A, in the world, about across both rims where they are nearest."""
+        swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
+        crossed = _across(self.rim, self.part, place)
+        ways = _away(self.rim, self.part, place), -_away(self.part, self.rim, swapped), crossed, -crossed
+        return max(ways, key=lambda way: self._apart(place, way))
+
+    def _apart(self, place: Place, way: Array) -> float:
+        """How far the planes across a vector are apart that hold both discs."""
+        n, (a, b) = way / max(float(np.linalg.norm(way)), TINY), (self.rim.feature, self.part.feature)
+        x_a = place.o_a + place.R_a @ a.core(-n @ place.R_a)
+        return float(n @ (x_a - place.o_b - place.R_b @ b.core(n @ place.R_b)))
+
+    def _nearest(self, place: Place, held: bool = False) -> Nearest | None:
+        """Closest points of one place; None where there is none, or one disc would touch with its inside.
+
+        What is `held` goes on beyond that.
+        """
+        if not held and self._face_to_face(place):
             return None
-        crossing = float(self._crossing(here, found.normal))
+        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
+        try:
+            with np.errstate(all="ignore"):
+                found = closest(self.rim.feature, self.part.feature, poses, self._towards(place)).nearest
+        except (SingularError, np.linalg.LinAlgError):
+            return None
+        return found if np.isfinite(found.y).all() else None
+
+    def _face_to_face(self, place: Place) -> bool:
+        """Whether the nearest point of one disc to the plane of the other is inside that."""
+        swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
+        return _over(self.rim, self.part, place) or _over(self.part, self.rim, swapped)
+
+    def _settled(self, place: Place | Bodies) -> Settled | BothPlaces:
+        """Closest points of places with leading axes and complex steps around one place."""
+        lead, here = place.o_a.shape[:-1], _one_of(place)
+        nearest = self._nearest(here, held=True)
+        if nearest is None:
+            raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
+        if (both := self._placed(place, here, nearest)) is not None:
+            return both
+        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
+        y = np.broadcast_to(nearest.y, (*lead, len(nearest.y)))
+        return settled(self.rim.feature, self.part.feature, poses, y)
+
+    def _placed(self, place: Place | Bodies, here: Place, found: Nearest) -> BothPlaces | None:
+        """The places on both rims around those of one place; None where both discs are tilted enough."""
         tilts = [float(length_of(np.cross(R[:, 2], found.normal))[0]) for R in (here.R_a, here.R_b)]
-        if min(tilts) > NEARLY_FLAT * crossing:
+        if min(tilts) >= NEARLY_FLAT * float(self._crossing(here, found.normal)):
             return None
         circles = self.rim.feature, self.part.feature
         poses = (place.R_a, place.o_a, circles[0]), (place.R_b, place.o_b, circles[1])
@@ -824,16 +823,18 @@ class RimOnRim(RimOnPart):
         return BothPlaces.at(poses, angles, found.normal)
 
     def _at(self, place: Place) -> Nearest:
-        both = self._placed(place)
-        if both is None:
-            return super()._at(place)
-        gap = dot(both.n, both.apart)
-        return Nearest(np.concatenate([both.n, gap], axis=-1), both.x_a, both.x_b)
+        found = self._settled(place)
+        if not isinstance(found, BothPlaces):
+            return found[0]
+        return Nearest(np.concatenate([found.n, dot(found.n, found.apart)], axis=-1), found.a.x, found.b.x)
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates."""
-        both = self._placed(bodies)
-        return super().meet(bodies, region) if both is None else both.meet(bodies)
+        found = self._settled(bodies)
+        if isinstance(found, BothPlaces):
+            return found.meet(bodies)
+        rates = drift(found, (bodies.V_a, bodies.V_b))
+        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
 
 
 def _angle_of(R: Array, o: Array, circle: Circle, x: Array) -> float:
