@@ -17,7 +17,7 @@ import contactsim as cs
 from contactsim.multibody.geometry import convex
 from contactsim.multibody.geometry.closest_points.equations import Pose
 from contactsim.multibody.geometry.features import FeaturePair, Place
-from contactsim.multibody.geometry.rims import Rim, RimOnPart
+from contactsim.multibody.geometry.rims import Rim, RimOnPart, RimOnRim
 from contactsim.multibody.mechanism import ContactMechanism
 
 Array = np.ndarray
@@ -242,7 +242,7 @@ def test_rims_beside_an_end_are_found_beyond_the_normal_of_that(seed: int) -> No
     (one, two), place = SIZES, beside_an_end(np.random.default_rng(seed))
     rims = Rim(one[0], 0.5 * one[1], 1.0), Rim(two[0], 0.5 * two[1], -1.0)
     poses, bodies = (Pose(*place[:2]), Pose(*place[2:])), (convex.cylinder(*one), convex.cylinder(*two))
-    (gap, touch), back = RimOnPart(*rims).looked(place), RimOnPart(*rims[::-1]).looked(Place(*place[2:], *place[:2]))
+    (gap, touch), back = RimOnRim(*rims).looked(place), RimOnRim(*rims[::-1]).looked(Place(*place[2:], *place[:2]))
     assert touch == back[1]
     if touch:
         around = convex.distance(bodies, poses, -1.0), convex.distance(bodies[::-1], poses[::-1], -1.0)
