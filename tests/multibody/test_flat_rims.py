@@ -9,7 +9,7 @@ import pytest
 from contactsim.multibody.geometry.features import Bodies, Place
 from contactsim.multibody.geometry.gap_tables import RimsOnLines
 from contactsim.multibody.geometry.polyhedra import polyhedron_of_box
-from contactsim.multibody.geometry.rims import MEETING, Ridge, Rim, RimOnLines, rim_on
+from contactsim.multibody.geometry.rims import MEETING, Ridge, Rim, RimOnLines, RimOnPart, rim_on
 
 R = 0.1  # m
 SPIN = np.array([0.3, -0.2, 0.5])  # rad/s
@@ -51,18 +51,20 @@ def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
         assert np.allclose(rate, found[second], rtol=1e-4, atol=1e-5 * np.abs(found[second]).max())
 
 
-def _bending(tilt: float, step: float = 1e-30) -> np.ndarray:
-    """Second derivatives of point and normal of a disc that turns, by a complex step, at a tilt."""
+def _second_derivatives(rim: RimOnPart, turn: np.ndarray, place: np.ndarray, step: float = 1e-30) -> np.ndarray:
+    """Those of point and normal of a disc that turns, by a complex step."""
+    ahead, still = 1j * step * pin.skew(SPIN), np.zeros(6)
+    moving = turn + ahead @ turn, place + ahead @ place, np.eye(3), np.zeros(3), np.r_[np.zeros(3), SPIN]
+    met = rim.meet(Bodies(*moving, *[still] * 3), MEETING)
+    return np.hstack([met.x_rate.imag, met.n_rate.imag]) / step
+
+
+def _bending(tilt: float) -> np.ndarray:
+    """Of a disc on an edge, at a tilt."""
     turn = pin.exp3(np.array([0.3, 0.0, 0.0])) @ pin.exp3(np.array([0.0, tilt, 0.0]))
     chord = np.sqrt(R**2 - 0.04**2)
     place = np.array([0.01, 0.2, 0.1]) + turn @ np.array([0.0, 0.04, 0.05 + np.sin(tilt) * chord])
-    still = np.zeros(6)
-    ahead = 1j * step * pin.skew(SPIN)
-    moving = Bodies(
-        turn + ahead @ turn, place + ahead @ place, np.eye(3), np.zeros(3), np.r_[np.zeros(3), SPIN], *[still] * 3
-    )
-    met = _rim_above_an_edge().meet(moving, MEETING)
-    return np.hstack([met.x_rate.imag, met.n_rate.imag]) / step
+    return _second_derivatives(_rim_above_an_edge(), turn, place)
 
 
 def test_accelerations_have_a_limit_as_a_disc_comes_to_lie_flat() -> None:
@@ -74,16 +76,11 @@ def test_accelerations_have_a_limit_as_a_disc_comes_to_lie_flat() -> None:
     assert np.allclose(*across, rtol=0.0, atol=4e-5)
 
 
-def _bending_across(tilt: float, step: float = 1e-30) -> np.ndarray:
-    """The same of a disc above another one whose rim it crosses, nearly flat."""
+def _bending_across(tilt: float) -> np.ndarray:
+    """Of a disc above another one whose rim it crosses, nearly flat."""
     turn = pin.exp3(np.array([0.0, 0.0, 0.4])) @ pin.exp3(tilt * np.array([-0.8, 0.6, 0.0]))
-    ahead, still = 1j * step * pin.skew(SPIN), np.zeros(6)
-    middle = np.array([0.12, 0.03, 0.1])
-    moving = Bodies(
-        turn + ahead @ turn, middle + ahead @ middle, np.eye(3), np.zeros(3), np.r_[np.zeros(3), SPIN], *[still] * 3
-    )
-    met = rim_on(Rim(R, 0.05, -1.0), Rim(0.08, 0.05, 1.0)).meet(moving, MEETING)
-    return np.hstack([met.x_rate.imag, met.n_rate.imag]) / step
+    rims = rim_on(Rim(R, 0.05, -1.0), Rim(0.08, 0.05, 1.0))
+    return _second_derivatives(rims, turn, np.array([0.12, 0.03, 0.1]))
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])

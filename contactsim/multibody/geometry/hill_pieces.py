@@ -180,7 +180,7 @@ def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
     if core is None:
         return
     for k in range(len(core.edges)):
-        yield from _named(body, f"edge{k}", _of_edge(core, k, ground, apart, (body.radius, body.taper)))
+        yield from _named(body, f"edge{k}", _of_edge(body, core, k, ground, apart))
     for k in range(len(core.loops)):
         yield from _named(body, f"face{k}", _of_face(core, k, ground, apart))
 
@@ -249,19 +249,17 @@ def _cuts(low: float, high: float, apart: float, most: int) -> Array:
     return np.linspace(low, high, 1 + min(max(ceil((high - low) / apart), 1), most))
 
 
-def _of_edge(core: Polyhedron, k: int, ground: Hills, apart: float, rounding: tuple[float, float]) -> list[FlatOnHills]:
-    radius, taper = rounding
+def _of_edge(body: OnHills, core: Polyhedron, k: int, ground: Hills, apart: float) -> list[FlatOnHills]:
     start, along = core.vertices[core.edges[k, 0]], core.directions[k]
     onward = core.into[k] if core.loops else NOTHING
     cuts, found = _cuts(0.0, float(core.lengths[k]), apart, MOST[0]), []
     half = 0.5 * float(cuts[1])
-    share = sqrt(1.0 - taper**2)  # of a way along the axis that is one along the side
-    into, room = share * np.array([[1.0], [-1.0]]), share * np.array([half, half])
+    into, room = body.cosine * np.array([[1.0], [-1.0]]), body.cosine * np.array([half, half])
     samples = np.linspace(-half, half, SAMPLES)[:, None]
     for middle in 0.5 * (cuts[1:] + cuts[:-1]):
         centre, spacing = start + middle * along, half / (SAMPLES - 1)
         features = ground, centre, along[None], into, room, onward, samples, spacing
-        found.append(FlatOnHills(*features, radius + taper * float(middle), taper))
+        found.append(FlatOnHills(*features, body.radius + body.taper * float(middle), body.taper))
     return found
 
 
