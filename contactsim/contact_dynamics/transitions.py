@@ -273,9 +273,15 @@ class RigidContacts:
         world, rounding = self._world, self._world.place_rounding(x)
         window = ONE_INSTANT * world.tolerances.event_time
         low = self._low(t, x, mode, max(world.tolerances.gap, rounding))
-        return {
+        near = {
             i for i, gap, rate in low if gap <= rounding + window * abs(rate) or abs(rate) <= world.tolerances.speed
         }
+        return near - self._hidden(x, mode) if near else near
+
+    def _hidden(self, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that touch where a closed one does: they take over where that ends."""
+        mechanism, q = self._world.mechanism, self._world.q(x)
+        return {j for i in mode.closed for j in mechanism.taking_over(q, i, mode.contacts[i].region)}
 
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
