@@ -21,6 +21,9 @@ BODIES = {
 }
 
 
+ENDS = pytest.mark.xfail(reason="no step leads on where an edge takes over from one corner while another holds still")
+
+
 def yaw_of(hump: float) -> float:
     """At which the hump below the side is so high where the ground bends most: h = k y^2 L^2 / 8."""
     return float(np.sqrt(8.0 * hump / (BEND / (1.0 + RADIUS * BEND))) / LENGTH)
@@ -51,7 +54,10 @@ def test_the_ends_of_a_side_hold_it_where_its_hump_is_none(share: float, held: l
 
 
 def test_a_side_rocks_on_a_hump_as_its_closed_form_says() -> None:
-    """I phi'' = -m g phi / M, M = k y^2 / (1 + k r): the point that touches is phi / M from the middle."""
+    """I phi'' = -m g phi / M, M = k y^2 / (1 + k r): the point that touches is phi / M from the middle.
+
+    That is without the rolling about its axis that goes with it, by which it is 1.4 % slower.
+    """
     yaw = yaw_of(10.0 * STRAIGHT_HUMP)
     bend = BEND / (1.0 + RADIUS * BEND) * yaw**2
     system = cs.ContactSystem(BODIES["cylinder"], terrain=WASHBOARD)
@@ -65,8 +71,8 @@ def test_a_side_rocks_on_a_hump_as_its_closed_form_says() -> None:
     traj = cs.simulate(system, start, (0.0, period))
     assert traj.status.complete, traj.message
     assert not traj.events
-    rates = [traj.state(t).v[3] for t in period * np.array([0.0, 0.25, 0.5, 1.0])]
-    assert np.allclose(rates, w[0] * np.array([1.0, 0.0, -1.0, 1.0]), atol=0.01 * abs(w[0]))
+    rates = [traj(t).v[3] for t in period * np.array([0.0, 0.25, 0.5, 1.0])]
+    assert np.allclose(rates, w[0] * np.array([1.0, 0.0, -1.0, 1.0]), atol=0.03 * abs(w[0]))
     assert traj.check()["penetration [m]"] < DEEP
 
 
@@ -77,6 +83,7 @@ def test_a_side_rocks_on_a_hump_as_its_closed_form_says() -> None:
         ("cylinder", 1e-4, 0.0),
         ("cylinder", 1e-4, 1e-6),
         pytest.param("capsule", 1e-4, 0.0, marks=pytest.mark.slow),
+        pytest.param("box", 1e-4, 0.0, marks=ENDS),
     ],
 )
 def test_a_wheel_goes_over_a_washboard(body: str, yaw: float, tilt: float) -> None:

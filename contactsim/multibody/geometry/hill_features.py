@@ -20,8 +20,8 @@ Nearly parallel to a ridge that is straight, at a yaw y, M = k y^2 is small: the
 M L^2 / 8 high, and its point runs from end to end while the body rocks by M L, at up to 1.2 sqrt(g / h) where that
 is h high.
 So an edge has a point of its own where its hump is higher than STRAIGHT_HUMP, M > `least`; below that its ends hold it.
-As M rises they do LATER, too, the edge is hidden while they touch, and takes over from them, wherever its point is; as M
-falls they come to the ground at the same M, and the edge ends LATER.
+As M rises they do LATER, too, the edge is hidden while they touch, and takes over from them, wherever its point is; as
+M falls they come to the ground at the same M, and the edge ends LATER.
 
 Long edges and wide faces are cut into pieces, features of their own that hand over to each other at their ends, so that
 an edge can lie on several humps. One piece has one point: where a ground has two humps below a piece, it is that of the
