@@ -134,6 +134,19 @@ class Settled(NamedTuple):
     bend: Array
 
 
+def _ends_edges(self: FlatOnHills) -> bool:
+    """Whether edges begin at it."""
+    return not len(self.along)
+
+
+def _runs_along(self: FlatOnHills, place: Place) -> Array | None:
+    """Direction (3,) of an edge whose own point is one with those of its ends: it has hardly begun to act."""
+    if len(self.along) != 1 or (found := self._own(place)) is None or self._stands_out(place, found, NEARLY):
+        return None
+    side = self._at(place, found).along[0] - self.taper * found.normal
+    return np.asarray(side / np.linalg.norm(side))
+
+
 @dataclass(frozen=True, eq=False)
 class FlatOnHills(PassingPair):
     """A corner, an edge or a face of A, or a piece of one, against hills; these stand for B, at the world's origin.
@@ -485,18 +498,8 @@ class FlatOnHills(PassingPair):
         high = bool(len(self.along)) and not self._clearance(place)[1]
         return not high and self._acting(place) is not None
 
-    @property
-    def ends_edges(self) -> bool:
-        """Whether edges begin at it."""
-        return not len(self.along)
-
-    def runs_along(self, place: Place) -> Array | None:
-        """Direction (3,) of an edge whose own point is one with those of its ends: it has hardly begun to act."""
-        if len(self.along) != 1 or (found := self._own(place)) is None or self._stands_out(place, found, NEARLY):
-            return None
-        along = self._at(place, found).along[0]
-        side = along - self.taper * found.normal
-        return np.asarray(side / np.linalg.norm(side))
+    ends_edges = property(_ends_edges)
+    runs_along = _runs_along
 
     def _free(self, settled: Settled, place: Place) -> bool:
         """Whether the features that begin here leave it to this one."""
