@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
 
-INTERFACE = 35  # of what follows; an engine says for which it was made
+INTERFACE = 36  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -439,6 +439,36 @@ class PlainMotion(NamedTuple):
     margin: float = math.nan
 
 
+class Survey(NamedTuple):
+    """What the check of a run asks of steps of one mode: seen at the same places of each, of which the last is its end.
+
+    Integrals are over all of the steps. Work is that of all forces but the conservative ones.
+
+    Attributes:
+        forces, rates: forces and velocities of the closed contacts (steps, places, m).
+        by_forces: integral (nv,) of M^-1 of all forces, with those of the contacts as they are told, however found.
+        without_contacts: integral of the largest component of the same without those of the contacts.
+        work, moved: integral of the power, and of its absolute value [J].
+        force, speed: the largest of all forces but the contacts', and of all velocities.
+        depth: the largest one of what is open and acts, or distance of what is closed [m].
+        opening: of a loop [m]; None: there are none.
+        joints: places (steps, places, joints, 4, 3) of the joints of a `PlainRobot`, rows being axes and origins, where
+            depths of whole bodies are still to be looked at; None: they were, or there are none.
+    """
+
+    forces: Array
+    rates: Array
+    by_forces: Array
+    without_contacts: float
+    work: float
+    moved: float
+    force: float
+    speed: float
+    depth: float
+    opening: float | None = None
+    joints: Array | None = None
+
+
 class CompiledArc(ABC):
     """A contact mode, compiled: functions of their arguments, which threads may call at once.
 
@@ -454,6 +484,22 @@ class CompiledArc(ABC):
         """Contacts (k,), rising, whose gaps are at most that [m]; of a robot all of whose contacts are known.
 
         None of an engine that does not tell them.
+        """
+        return None
+
+    def survey(
+        self, record: Array, places: tuple[Array, Array], watched: Array, placed: bool, directions: Array
+    ) -> Survey | None:
+        """What is seen of the steps of a record (steps, .), with slips that take the direction of their own velocity.
+
+        Args:
+            record: see `Passed`.
+            places: shares (k,) of a step, and weights (k,) of what is integrated over it.
+            watched: whether each open contact acts (nc,).
+            placed: whether the places of the joints are told.
+
+        Returns:
+            None where the motion is not known, and of an engine that does not survey.
         """
         return None
 

@@ -184,6 +184,15 @@ class Regions:
         """Bodies that are inside each other or in the ground, by their shapes alone."""
         return []
 
+    @property
+    def shapeless(self) -> bool:
+        """Whether no shapes are watched: there never are any."""
+        return True
+
+    def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
+        """Those at times (k,), where the joints of its `plain_robot` are placed (k, joints, 4, 3): axes, and origins."""
+        return []
+
 
 class Differentiated(ABC):
     """Derivatives of the equations of motion; by differences, where a mechanism does not know better."""

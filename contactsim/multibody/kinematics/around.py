@@ -20,6 +20,15 @@ class SameShapes(ContactMechanism):
         """Bodies that are inside each other or in the ground."""
         return self.inner.overlaps(t, q)
 
+    @property
+    def shapeless(self) -> bool:
+        """Whether no shapes are watched."""
+        return self.inner.shapeless
+
+    def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
+        """Those at times (k,), where the joints of its `plain_robot` are placed."""
+        return self.inner.overlaps_along(times, joints)
+
     def region(self, q: Array, contact: int) -> tuple[int, ...]:
         """The region in which a contact touches."""
         return self.inner.region(q, contact)

@@ -76,6 +76,26 @@ class Watched(ContactMechanism):
         self._workspace.data.forward_kinematics(q)
         return list(self._shapes.found(t, self._workspace.data.oMi, self.terrain))
 
+    @property
+    def shapeless(self) -> bool:
+        """Whether no shapes are watched."""
+        return self._robot.shapeless
+
+    def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
+        """Those at times (k,), where the joints of its `plain_robot` are placed (k, joints, 4, 3)."""
+        world = np.tile(np.eye(4, 3), (len(times), 1, 1, 1))
+        placed = np.concatenate([joints, world], axis=1)[:, self._plain_numbers]
+        return list(self._shapes.along(times, placed[:, :, :3].swapaxes(2, 3), placed[:, :, 3], self.terrain))
+
+    @lazy
+    def _plain_numbers(self) -> list[int]:
+        """The number of each of its joints among those of its `plain_robot`; -1: the world."""
+        from ..plain_robot import plain_joints
+
+        found = plain_joints(self._robot.model)
+        assert found is not None
+        return found[1]
+
     @lazy
     def _shapes(self) -> Overlaps:
         from ..geometry.bodies import bodies_of

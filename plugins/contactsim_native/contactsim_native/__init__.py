@@ -19,6 +19,7 @@ from contactsim.contact_dynamics.engines import (
     PlainEvents,
     PlainGuards,
     PlainMotion,
+    Survey,
 )
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
@@ -198,6 +199,20 @@ class NativeArc(CompiledArc):
         """Contacts whose gaps are at most so large, those of bodies that are apart left out."""
         return np.array(_native.near(self._robot, self._mode, native_gaps(self._plain), t, x, distance), dtype=int)
 
+    def survey(
+        self, record: Array, places: tuple[Array, Array], watched: Array, placed: bool, directions: Array
+    ) -> Survey | None:
+        """What the check of a run asks of its steps."""
+        given = self._robot, self._mode, native_gaps(self._plain), self._drive, watched.astype(float), placed
+        found = _native.survey(*given, *places, directions, np.ascontiguousarray(record))
+        if found is None:
+            return None
+        forces, rates, by_forces, *numbers, joints = found
+        shape = len(record), len(places[0])
+        placed_at = joints.reshape(*shape, -1, 4, 3) if placed else None
+        along = forces.reshape(*shape, self._mode.rows), rates.reshape(*shape, self._mode.rows)
+        return Survey(*along, by_forces[0], *numbers, joints=placed_at)
+
     def slips(self, t: float, x: Array) -> Array | None:
         """Contact velocities of the closed contacts."""
         rates = np.empty(self._mode.rows)
@@ -276,7 +291,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 35  # of the engines of contactsim that it was written for
+    interface = 36  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:
