@@ -135,8 +135,7 @@ def _record(world: World, flow: ContactFlow, mode: SystemMode, arc: Arc) -> Arra
     """The steps of an arc as a compiled engine recorded them; None where it does not tell all that is asked of them."""
     if not isinstance(flow, RigidFlow) or not isinstance(arc.segments, Steps) or world.closed_loops is not None:
         return None
-    recorded = None if mode.latched or flow.arc.incipient else arc.segments.recorded()
-    return None if recorded is None else recorded[0]
+    return None if mode.latched or flow.arc.incipient else arc.segments.rows()
 
 
 def _open(mode: SystemMode, count: int) -> Array:

@@ -149,6 +149,13 @@ class Steps(Sequence[Segment]):
             return None
         return np.array(rows), self._space
 
+    def rows(self) -> Array | None:
+        """The steps (k, .) as a compiled engine records them, but for the guards; None where one is no such step."""
+        rows = [_row(found) if row is None else row for found, row in zip(self._found, self._rows, strict=True)]
+        known = [row for row in rows if row is not None]
+        width = min(map(len, known), default=0)
+        return None if len(known) < len(rows) else np.array([row[:width] for row in known])
+
     def __len__(self) -> int:
         return len(self._found)
 
@@ -165,6 +172,17 @@ class Steps(Sequence[Segment]):
         assert self._space is not None
         step = self._found[index] = segments_of(found[None], self._space)[0]
         return step
+
+
+def _row(step: Segment | Array) -> Array | None:
+    """A step as `Passed` has it, but for its guards; None of one whose chart is no dense output of DOP853."""
+    if not isinstance(step, Segment):
+        return step
+    chart = step.chart
+    if not isinstance(chart, Interpolant853) or chart.t_old != step.t0:
+        return None
+    start, end = step(step.t0) if step.start is None else step.start, step(step.t1)
+    return np.concatenate([[step.t0, step.t1, step.miss, chart.t], step.base, start, end, chart.y_old, chart.F.ravel()])
 
 
 @lru_cache(maxsize=32)
