@@ -19,9 +19,9 @@ from ..hybrid.trajectory import Arc, Trajectory
 from ..multibody.mechanism import GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
-from .engines import Survey
 from .momentum_audit import broken, unexplained
 from .rigid_flow import RigidFlow
+from .survey import Survey
 from .world import World, overlaps
 from .zero import MOVING, NO_ENERGY, NO_FORCE, NO_SPEED
 
@@ -120,10 +120,12 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     done = size = 0.0
     for start in range(0, len(arc.segments), AT_ONCE):
         steps = arc.segments[start : start + AT_ONCE]
-        flow = flow.rebased(steps[0].t0, steps[0](steps[0].t0))  # as the run did, whose slip directions go on from there
+        flow = flow.rebased(
+            steps[0].t0, steps[0](steps[0].t0)
+        )  # as the run did, whose slip directions go on from there
         found = None
         if record is not None:
-            found = cast(RigidFlow, flow).surveyed(record[start : start + AT_ONCE], PLACES, acting)
+            found = _compiled(cast(RigidFlow, flow), record[start : start + AT_ONCE], acting)
         if found is None:
             found = _Surveyor(world, mode).survey(flow, steps)
         _see(world, flow, mode, steps, found, worst)
@@ -136,6 +138,24 @@ def _record(world: World, flow: ContactFlow, mode: SystemMode, arc: Arc) -> Arra
     if not isinstance(flow, RigidFlow) or not isinstance(arc.segments, Steps) or world.closed_loops is not None:
         return None
     return None if mode.latched or flow.arc.incipient else arc.segments.rows()
+
+
+def _compiled(flow: RigidFlow, record: Array, acting: Array) -> Survey | None:
+    """What the compiled arc sees of the steps of a record; None where there is none, or it does not tell.
+
+    Args:
+        acting: whether each contact is open, and acts (nc,).
+    """
+    compiled, mechanism = flow.arc.compiled, flow.arc.mechanism
+    if compiled is None or mechanism.plain_robot is None or not mechanism.plain_robot.knows_all:
+        return None
+    directions = flow.arc.directions(flow.references)
+    found = compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
+    if found is None or found.joints is None:
+        return found
+    times = record[:, :1] + PLACES[0] * (record[:, 1:2] - record[:, :1])
+    inside = mechanism.overlaps_along(times.ravel(), found.joints.reshape(-1, *found.joints.shape[2:]))
+    return found._replace(joints=None, depth=max([found.depth, *(overlap.depth for overlap in inside)]))
 
 
 def _open(mode: SystemMode, count: int) -> Array:
@@ -173,7 +193,7 @@ class _Surveyor:
         forces, rates = list[Array](), list[Array]()
         for step in steps:
             half = 0.5 * (step.t1 - step.t0)
-            flow = flow.rebased(step.t0, step(step.t0))
+            flow = cast(ContactFlow, flow.rebased(step.t0, step(step.t0)))
             for point, weight in zip((*POINTS, 1.0), (*WEIGHTS, 0.0), strict=True):
                 t = step.t0 + half * (1.0 + point) if weight else step.t1
                 along, rate = self._look(flow, t, step(t), half * weight)
@@ -266,7 +286,7 @@ def _violations(world: World, mode: SystemMode, forces: Array, rates: Array) -> 
         if not world.tangent_rows[i]:
             continue
         normal, tangential, slip = normals[world.host(i)], forces[..., tangents], rates[..., tangents]
-        size, speed = np.linalg.norm(tangential, axis=-1), np.linalg.norm(slip, axis=-1)
+        size, speed = _sizes(tangential), _sizes(slip)
         if mode.contacts[i].mode is Mode.STICK:
             see("friction cone [relative]", size - float(world.static_friction[i]) * normal)
             see("slip of sticking contacts [m/s]", speed)
@@ -277,9 +297,14 @@ def _violations(world: World, mode: SystemMode, forces: Array, rates: Array) -> 
         see("friction cone [relative]", np.abs(size - bound))
         moving = speed > MOVING * world.tolerances.slip_speed
         against = bound / np.where(moving, speed, 1.0)
-        off = np.linalg.norm(tangential + against[..., None] * slip, axis=-1)
+        off = _sizes(tangential + against[..., None] * slip)
         see("sliding friction [relative]", np.where(moving, off, 0.0))
     return found
+
+
+def _sizes(vectors: Array) -> Array:
+    """Norms (...,) of vectors (..., d)."""
+    return np.asarray(np.sqrt(np.einsum("...i,...i", vectors, vectors)))
 
 
 def _normal_errors(world: World, trajectory: Trajectory) -> float:

@@ -47,7 +47,7 @@ from .zero import (
 
 if TYPE_CHECKING:
     from ..multibody.kinematics.closed_loops import ClosedMechanism
-    from .engines import CompiledWatch, Survey
+    from .engines import CompiledWatch
     from .expanded_arc import Expansion
     from .rigid_sensitivity import Sensitivity
 
@@ -306,25 +306,6 @@ class RigidFlow(ContactFlow):
         if found.terms is not None:
             self._seen = t, key, found.terms
         return found
-
-    def surveyed(self, record: Array, places: tuple[Array, Array], acting: Array) -> Survey | None:
-        """What the check of a run asks of the steps of a record, by the compiled arc; None: it does not tell.
-
-        Args:
-            record: of a compiled engine.
-            places: shares (k,) of a step at which it is looked at, and weights (k,).
-            acting: whether each contact is open and acts (nc,).
-        """
-        compiled, mechanism = self.arc.compiled, self.arc.mechanism
-        if compiled is None or mechanism.plain_robot is None or not mechanism.plain_robot.knows_all:
-            return None
-        found = compiled.survey(record, places, acting, not mechanism.shapeless, self._directions)
-        if found is None or found.joints is None:
-            return found
-        shares = places[0]
-        times = record[:, :1] + shares * (record[:, 1:2] - record[:, :1])
-        inside = mechanism.overlaps_along(times.ravel(), found.joints.reshape(-1, *found.joints.shape[2:]))
-        return found._replace(joints=None, depth=max([found.depth, *(overlap.depth for overlap in inside)]))
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""

@@ -190,7 +190,7 @@ class Regions:
         return True
 
     def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
-        """Those at times (k,), where the joints of its `plain_robot` are placed (k, joints, 4, 3): axes, and origins."""
+        """Those at times (k,), where the joints of its `plain_robot` are placed (k, joints, 4, 3): axes, origin."""
         return []
 
 

@@ -18,7 +18,7 @@ from ...common.telling import tell
 from ..contact_point import perpendicular
 from ..mechanism import GROUND, Overlap
 from ..robot_model import RobotModel
-from ..terrain import Hills, Terrain
+from ..terrain import Terrain
 from ..zero import LEAST_HUMP
 from .bodies import Bodies, PlacedShape, bodies_of, depth_between
 from .closest_points.equations import Pose
@@ -168,9 +168,8 @@ def _corners(shape: PlacedShape) -> int:
 def _deepest(terrain: Terrain, t: float, points: Array, radius: float) -> Array:
     """By how much the lowest of points (k, n, 3), each rounded by a radius, are in curved ground (k,) [m]."""
     flat = points.reshape(-1, 3)
-    heights = terrain.heights(t, flat[:, :2]) if isinstance(terrain, Hills) and radius == 0.0 else None
     depths = np.full(len(flat), -1.0)  # of what is not below the surface nothing more is asked
-    inside = np.arange(len(flat)) if heights is None else np.flatnonzero(flat[:, 2] < heights)
+    inside = np.arange(len(flat)) if radius > 0.0 else np.flatnonzero(terrain.may_cover(t, flat))
     if len(inside):
         depths[inside] = -terrain.gaps(t, flat[inside], np.full(len(inside), radius))
     return np.asarray(depths.reshape(points.shape[:2]).max(axis=1))
