@@ -20,7 +20,7 @@ from ..mechanism import GROUND, Overlap
 from ..robot_model import RobotModel
 from ..terrain import Terrain
 from ..zero import LEAST_HUMP
-from .bodies import Bodies, PlacedShape, bodies_of, depth_between
+from .bodies import Bodies, PlacedShape, bodies_of, depths_between
 from .closest_points.equations import Pose
 from .closest_points.features import Circle, Feature
 from .convex import Convex, Flat, Round
@@ -66,10 +66,11 @@ class Overlaps:
         middles = (R @ self._middles)[..., 0] + o
         a, b = self._pairs.T
         near = np.linalg.norm(middles[:, a] - middles[:, b], axis=2) < self._reach[a] + self._reach[b]
-        for k, pair in np.argwhere(near).tolist():
-            i, j = self._pairs[pair].tolist()
-            poses = Pose(R[k, i], o[k, i]), Pose(R[k, j], o[k, j])
-            yield from self._overlap(i, j, depth_between(self._shapes(i, j), poses))
+        for pair in np.flatnonzero(near.any(axis=0)).tolist():
+            (i, j), some = self._pairs[pair].tolist(), near[:, pair]
+            poses = Pose(R[some, i], o[some, i]), Pose(R[some, j], o[some, j])
+            for depth in depths_between(self._shapes(i, j), poses).tolist():
+                yield from self._overlap(i, j, depth)
         if not len(self._above):
             return
         for some in np.arange(len(times))[:, None] if terrain.moving else (np.arange(len(times)),):
