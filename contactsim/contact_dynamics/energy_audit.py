@@ -16,7 +16,7 @@ from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.segments import Segment, Steps
 from ..hybrid.trajectory import Arc, Trajectory
-from ..multibody.mechanism import GivenNormals
+from ..multibody.mechanism import ContactMechanism, GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
 from .momentum_audit import broken, unexplained
@@ -70,6 +70,7 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
         if arc.t1 > arc.t0:  # an instant that events passed through is not lived in
             done, size = _look_at(arc, worst)
             work, moved = work + done, moved + size
+    worst.see(DEPTH, worst.bodies.depth())
     energy = {MOMENTUM: worst.momentum(), JUMPS: unexplained(trajectory), LEAPS: broken(trajectory)}
     energy |= {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
     if (off := _normal_errors(world, trajectory)) > 0.0:
@@ -80,6 +81,31 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
         return energy, LIMITS
     limits = LIMITS | {law: LIMITS[law] * max(1.0, worst.speed) for law in OF_MOTION}
     return worst.report() | {"impact law [relative]": _impact_residual(trajectory)} | energy, limits
+
+
+class _Bodies:
+    """Whole bodies in places of steps, looked at together: what is found of one place is of use at the next one."""
+
+    def __init__(self) -> None:
+        self._mechanism: ContactMechanism | None = None
+        self._times, self._joints = list[Array](), list[Array]()
+        self._depth = 0.0
+
+    def add(self, mechanism: ContactMechanism, record: Array, joints: Array) -> None:
+        """Places (steps, places, joints, 4, 3) of the joints in the steps of a record."""
+        if self._mechanism is not mechanism or sum(map(len, self._times)) > AT_ONCE * len(POINTS):
+            self.depth()
+        self._mechanism = mechanism
+        self._times.append((record[:, :1] + PLACES[0] * (record[:, 1:2] - record[:, :1])).ravel())
+        self._joints.append(joints.reshape(-1, *joints.shape[2:]))
+
+    def depth(self) -> float:
+        """The largest depth of bodies in each other and in the ground so far [m]."""
+        if self._mechanism is not None and self._times:
+            found = self._mechanism.overlaps_along(np.concatenate(self._times), np.concatenate(self._joints))
+            self._depth = max([self._depth, *(overlap.depth for overlap in found)])
+            self._times, self._joints = [], []
+        return self._depth
 
 
 @dataclass
@@ -95,6 +121,7 @@ class _Worst:
     violations: dict[str, float] = field(default_factory=lambda: dict.fromkeys(list(LIMITS)[:5], 0.0))
     missed: Array | float = 0.0
     turned: float = NO_SPEED
+    bodies: _Bodies = field(default_factory=_Bodies)
 
     def see(self, law: str, value: float) -> None:
         self.violations[law] = max(self.violations.get(law, 0.0), value)
@@ -125,7 +152,10 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
         )  # as the run did, whose slip directions go on from there
         found = None
         if record is not None:
-            found = _compiled(cast(RigidFlow, flow), record[start : start + AT_ONCE], acting)
+            some = record[start : start + AT_ONCE]
+            found = _compiled(cast(RigidFlow, flow), some, acting)
+            if found is not None and found.joints is not None:
+                worst.bodies.add(world.mechanism, some, found.joints)
         if found is None:
             found = _Surveyor(world, mode).survey(flow, steps)
         _see(world, flow, mode, steps, found, worst)
@@ -150,12 +180,7 @@ def _compiled(flow: RigidFlow, record: Array, acting: Array) -> Survey | None:
     if compiled is None or mechanism.plain_robot is None or not mechanism.plain_robot.knows_all:
         return None
     directions = flow.arc.directions(flow.references)
-    found = compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
-    if found is None or found.joints is None:
-        return found
-    times = record[:, :1] + PLACES[0] * (record[:, 1:2] - record[:, :1])
-    inside = mechanism.overlaps_along(times.ravel(), found.joints.reshape(-1, *found.joints.shape[2:]))
-    return found._replace(joints=None, depth=max([found.depth, *(overlap.depth for overlap in inside)]))
+    return compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
 
 
 def _open(mode: SystemMode, count: int) -> Array:
