@@ -16,13 +16,13 @@ from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.segments import Segment, Steps
 from ..hybrid.trajectory import Arc, Trajectory
-from ..multibody.mechanism import ContactMechanism, GivenNormals
+from ..multibody.mechanism import GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
 from .momentum_audit import broken, unexplained
 from .rigid_flow import RigidFlow
 from .survey import Survey
-from .world import World, overlaps
+from .world import World, overlaps_along
 from .zero import MOVING, NO_ENERGY, NO_FORCE, NO_SPEED
 
 # A step is looked at where its work is integrated (Gauss and Legendre), and at its end.
@@ -30,6 +30,7 @@ POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 PLACES = np.append(0.5 + 0.5 * POINTS, 1.0), np.append(0.5 * WEIGHTS, 0.0)  # shares of a step, and their weights
 AT_ONCE = 256  # steps looked at together
+MOST_PLACES = 1024  # in which bodies are
 
 DEPTH = "penetration [m]"
 CLOSURE = "opening of loops [m]"
@@ -87,22 +88,22 @@ class _Bodies:
     """Whole bodies in places of steps, looked at together: what is found of one place is of use at the next one."""
 
     def __init__(self) -> None:
-        self._mechanism: ContactMechanism | None = None
+        self._world: World | None = None
         self._times, self._joints = list[Array](), list[Array]()
         self._depth = 0.0
 
-    def add(self, mechanism: ContactMechanism, record: Array, joints: Array) -> None:
-        """Places (steps, places, joints, 4, 3) of the joints in the steps of a record."""
-        if self._mechanism is not mechanism or sum(map(len, self._times)) > AT_ONCE * len(POINTS):
+    def add(self, world: World, times: Array, joints: Array) -> None:
+        """Places (k, joints, 4, 3) of the joints of a world at times (k,)."""
+        if self._world is not world or sum(map(len, self._times)) > MOST_PLACES:
             self.depth()
-        self._mechanism = mechanism
-        self._times.append((record[:, :1] + PLACES[0] * (record[:, 1:2] - record[:, :1])).ravel())
-        self._joints.append(joints.reshape(-1, *joints.shape[2:]))
+        self._world = world
+        self._times.append(times)
+        self._joints.append(joints)
 
     def depth(self) -> float:
         """The largest depth of bodies in each other and in the ground so far [m]."""
-        if self._mechanism is not None and self._times:
-            found = self._mechanism.overlaps_along(np.concatenate(self._times), np.concatenate(self._joints))
+        if self._world is not None and self._times:
+            found = overlaps_along(self._world, np.concatenate(self._times), np.concatenate(self._joints))
             self._depth = max([self._depth, *(overlap.depth for overlap in found)])
             self._times, self._joints = [], []
         return self._depth
@@ -155,9 +156,11 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
             some = record[start : start + AT_ONCE]
             found = _compiled(cast(RigidFlow, flow), some, acting)
             if found is not None and found.joints is not None:
-                worst.bodies.add(world.mechanism, some, found.joints)
+                times = some[:, :1] + PLACES[0] * (some[:, 1:2] - some[:, :1])
+                places = world.mechanism.all_joints(found.joints.reshape(-1, *found.joints.shape[2:]))
+                worst.bodies.add(world, times.ravel(), places)
         if found is None:
-            found = _Surveyor(world, mode).survey(flow, steps)
+            found = _Surveyor(world, mode, worst.bodies).survey(flow, steps)
         _see(world, flow, mode, steps, found, worst)
         done, size = done + found.work, size + found.moved
     return done, size
@@ -205,8 +208,9 @@ def _see(
 class _Surveyor:
     """Looks at steps of one mode, place by place."""
 
-    def __init__(self, world: World, mode: SystemMode) -> None:
+    def __init__(self, world: World, mode: SystemMode, bodies: _Bodies) -> None:
         self._world, self._mode, self._mechanism = world, mode, world.mechanism.within(mode.regions)
+        self._bodies = bodies
         self._closed = np.zeros(world.count, dtype=bool)
         self._closed[[i for i in mode.closed if i < world.count]] = True
         self._acting = self._closed | _open(mode, world.count)
@@ -263,8 +267,9 @@ class _Surveyor:
         contacts = np.flatnonzero(asked & self._acting)
         gaps = self._mechanism.gaps_of(t, q, contacts)
         depths = np.where(self._closed[contacts], np.abs(gaps), -gaps)
-        deepest = float(np.nanmax(depths, initial=0.0))
-        return max([deepest, *(found.depth for found in overlaps(self._world, t, x))])
+        if not self._mechanism.shapeless:
+            self._bodies.add(self._world, np.array([t]), self._mechanism.joint_places(q)[None])
+        return float(np.nanmax(depths, initial=0.0))
 
 
 def _see_forces(

@@ -19,8 +19,7 @@ class Survey(NamedTuple):
         force, speed: the largest of all forces but the contacts', and of all velocities.
         depth: the largest one of what is open and acts, or distance of what is closed [m].
         opening: of a loop [m]; None: there are none.
-        joints: places (steps, places, joints, 4, 3) of the joints of a `PlainRobot`, rows being axes and origins, where
-            depths of whole bodies are still to be looked at; None: they were, or there are none.
+        joints: axes and origin (steps, places, joints, 4, 3) of each joint of a `PlainRobot`; None: it has no shapes.
     """
 
     forces: Array

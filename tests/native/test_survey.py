@@ -9,7 +9,7 @@ import pytest
 from landings import landing
 
 import contactsim as cs
-from contactsim.contact_dynamics.energy_audit import _Bodies, _compiled, _open, _record, _Surveyor
+from contactsim.contact_dynamics.energy_audit import PLACES, _Bodies, _compiled, _open, _record, _Surveyor
 from contactsim.hybrid.segments import Steps
 
 pytest.importorskip("contactsim_native._native")
@@ -62,12 +62,19 @@ def surveys(run: cs.Trajectory) -> list[tuple[Any, Any]]:
             continue
         compiled = _compiled(flow.rebased(start.t0, start(start.t0)), record, _open(mode, world.count))
         if compiled is not None:
+            expected = _Surveyor(world, mode, _Bodies()).survey(system.flow(mode), list(arc.segments))
+            found.append((compiled._replace(joints=None), expected))
             if compiled.joints is not None:
-                bodies = _Bodies()
-                bodies.add(world.mechanism, record, compiled.joints)
-                compiled = compiled._replace(joints=None, depth=max(compiled.depth, bodies.depth()))
-            found.append((compiled, _Surveyor(world, mode).survey(system.flow(mode), list(arc.segments))))
+                same_places(system.mechanism, arc, compiled.joints)
     return found
+
+
+def same_places(mechanism: Any, arc: Any, joints: np.ndarray) -> None:
+    """Joints are where they are."""
+    for step, told in zip(arc.segments, joints, strict=True):
+        for share, own in zip(PLACES[0], mechanism.all_joints(told), strict=True):
+            expected = mechanism.joint_places(step(step.t0 + share * (step.t1 - step.t0))[: mechanism.nq])
+            np.testing.assert_allclose(own, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -82,10 +82,18 @@ class Watched(ContactMechanism):
         return self._robot.shapeless
 
     def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
-        """Those at times (k,), where the joints of its `plain_robot` are placed (k, joints, 4, 3)."""
-        world = np.tile(np.eye(4, 3), (len(times), 1, 1, 1))
-        placed = np.concatenate([joints, world], axis=1)[:, self._plain_numbers]
-        return list(self._shapes.along(times, placed[:, :, :3].swapaxes(2, 3), placed[:, :, 3], self.terrain))
+        """Those at times (k,), where its joints are placed (k, joints, 4, 3)."""
+        return list(self._shapes.along(times, joints[:, :, :3].swapaxes(2, 3), joints[:, :, 3], self.terrain))
+
+    def joint_places(self, q: Array) -> Array:
+        """Axes and origin (joints, 4, 3) of each of its joints, of which the first is the world."""
+        self._workspace.data.forward_kinematics(q)
+        return np.array([(*place.rotation.T, place.translation) for place in self._workspace.data.oMi])
+
+    def all_joints(self, plain: Array) -> Array:
+        """Those (k, joints, 4, 3), by those of its `plain_robot`."""
+        world = np.tile(np.eye(4, 3), (len(plain), 1, 1, 1))
+        return np.concatenate([plain, world], axis=1)[:, self._plain_numbers]
 
     @lazy
     def _plain_numbers(self) -> list[int]:
