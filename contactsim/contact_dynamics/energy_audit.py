@@ -221,14 +221,14 @@ class _Surveyor:
         """What is seen in some steps."""
         forces, rates = list[Array](), list[Array]()
         for step in steps:
-            half = 0.5 * (step.t1 - step.t0)
+            length = step.t1 - step.t0
             flow = cast(ContactFlow, flow.rebased(step.t0, step(step.t0)))
-            for point, weight in zip((*POINTS, 1.0), (*WEIGHTS, 0.0), strict=True):
-                t = step.t0 + half * (1.0 + point) if weight else step.t1
-                along, rate = self._look(flow, t, step(t), half * weight)
+            for share, weight in zip(*PLACES, strict=True):
+                t = step.t0 + share * length if share < 1.0 else step.t1
+                along, rate = self._look(flow, t, step(t), weight * length)
                 forces.append(along)
                 rates.append(rate)
-        shape = len(steps), len(POINTS) + 1, -1 if forces[0].size else 0
+        shape = len(steps), len(PLACES[0]), -1 if forces[0].size else 0
         integrals = self._by_forces, self._without, self._work, self._moved
         largest = self._force, self._speed, self._depth
         opening = None if self._world.closed_loops is None else self._opening
@@ -282,11 +282,13 @@ def _see_forces(
     """
     found = _violations(world, mode, seen.forces, seen.rates)
     worst.force = max(worst.force, float(np.abs(seen.forces).max(initial=0.0)))
-    at_ends = np.max([violation[:, -1] for violation in found.values()], axis=0)
+    spans = np.array([(step.t0, step.t1) for step in steps])
+    ends = spans[:, :1] + PLACES[0] * (spans[:, 1:] - spans[:, :1]) == spans[:, 1:]  # (steps, places)
+    at_ends = np.max([np.where(ends, violation, 0.0).max(axis=1) for violation in found.values()], axis=0)
     for k in np.flatnonzero(at_ends > world.tolerances.force * worst.force).tolist():
         earlier = _violations(world, mode, *_just_before(world, flow, mode, steps[k]))
         for law, violation in found.items():
-            violation[k, -1] = min(violation[k, -1], float(earlier[law]))
+            violation[k, ends[k]] = np.minimum(violation[k, ends[k]], earlier[law])
     for law, violation in found.items():
         worst.see(law, float(violation.max(initial=0.0)))
 

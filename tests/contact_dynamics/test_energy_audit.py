@@ -32,7 +32,7 @@ def test_a_cone_that_is_left_within_the_tolerance_of_a_time_is_kept(
     worst: Any = energy_audit._Worst()
     world: Any = SimpleNamespace(tolerances=SimpleNamespace(force=1e-9, event_time=1e-12))
     steps: Any = [SimpleNamespace(t0=0.36, t1=end)]
-    times = np.array([[0.36, end]])  # in place of forces
+    times = np.array([0.36 + energy_audit.PLACES[0] * (end - 0.36)])  # in place of forces
     found = Survey(times, times, np.zeros(0), *[0.0] * 6)
     energy_audit._see_forces(world, None, None, steps, found, worst)  # type: ignore[arg-type]
     assert worst.violations[CONE] == pytest.approx(seen, rel=1e-3)
