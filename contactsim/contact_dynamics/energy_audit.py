@@ -125,7 +125,7 @@ class _Worst:
     bodies: _Bodies = field(default_factory=_Bodies)
 
     def see(self, law: str, value: float) -> None:
-        self.violations[law] = max(self.violations.get(law, 0.0), value)
+        self.violations[law] = float(np.maximum(self.violations.get(law, 0.0), value))  # what is no number stays so
 
     def pass_by(self, change: Array, by_forces: Array, without_contacts: float) -> None:
         """Take a step: how its velocity has changed, should have by all forces, and would have without contacts."""
@@ -147,18 +147,12 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     record, acting = _record(world, flow, mode, arc), _open(mode, world.count)
     done = size = 0.0
     for start in range(0, len(arc.segments), AT_ONCE):
-        steps = arc.segments[start : start + AT_ONCE]
-        flow = flow.rebased(
-            steps[0].t0, steps[0](steps[0].t0)
-        )  # as the run did, whose slip directions go on from there
+        steps, rows = arc.segments[start : start + AT_ONCE], slice(start, start + AT_ONCE)
+        # As the run did, whose slip directions go on from there.
+        flow = flow.rebased(steps[0].t0, steps[0](steps[0].t0))
         found = None
         if record is not None:
-            some = record[start : start + AT_ONCE]
-            found = _compiled(cast(RigidFlow, flow), some, acting)
-            if found is not None and found.joints is not None:
-                times = some[:, :1] + PLACES[0] * (some[:, 1:2] - some[:, :1])
-                places = world.mechanism.all_joints(found.joints.reshape(-1, *found.joints.shape[2:]))
-                worst.bodies.add(world, times.ravel(), places)
+            found = _compiled(world, cast(RigidFlow, flow), record[rows], acting, worst.bodies)
         if found is None:
             found = _Surveyor(world, mode, worst.bodies).survey(flow, steps)
         _see(world, flow, mode, steps, found, worst)
@@ -173,17 +167,22 @@ def _record(world: World, flow: ContactFlow, mode: SystemMode, arc: Arc) -> Arra
     return None if mode.latched or flow.arc.incipient else arc.segments.rows()
 
 
-def _compiled(flow: RigidFlow, record: Array, acting: Array) -> Survey | None:
+def _compiled(world: World, flow: RigidFlow, record: Array, acting: Array, bodies: _Bodies) -> Survey | None:
     """What the compiled arc sees of the steps of a record; None where there is none, or it does not tell.
 
     Args:
         acting: whether each contact is open, and acts (nc,).
+        bodies: takes their places in these steps.
     """
     compiled, mechanism = flow.arc.compiled, flow.arc.mechanism
     if compiled is None or mechanism.plain_robot is None or not mechanism.plain_robot.knows_all:
         return None
     directions = flow.arc.directions(flow.references)
-    return compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
+    found = compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
+    if found is not None and found.joints is not None:
+        times = record[:, :1] + PLACES[0] * (record[:, 1:2] - record[:, :1])
+        bodies.add(world, times.ravel(), mechanism.all_joints(found.joints.reshape(-1, *found.joints.shape[2:])))
+    return found
 
 
 def _open(mode: SystemMode, count: int) -> Array:

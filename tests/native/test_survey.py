@@ -60,7 +60,9 @@ def surveys(run: cs.Trajectory) -> list[tuple[Any, Any]]:
         record = _record(world, flow, mode, arc) if arc.t1 > arc.t0 else None
         if record is None:
             continue
-        compiled = _compiled(flow.rebased(start.t0, start(start.t0)), record, _open(mode, world.count))
+        compiled = _compiled(
+            world, flow.rebased(start.t0, start(start.t0)), record, _open(mode, world.count), _Bodies()
+        )
         if compiled is not None:
             expected = _Surveyor(world, mode, _Bodies()).survey(system.flow(mode), list(arc.segments))
             found.append((compiled._replace(joints=None), expected))

@@ -335,7 +335,7 @@ def shape_contacts(frame: str, shape: Any, place: Any, leaf: bool) -> list[Conta
     if kind == "Sphere":
         return [ContactPoint(frame, at(0.0, 0.0, 0.0), float(shape.radius))]
     if kind == "Box":
-        return [ContactPoint(frame, at(*signs * shape.halfSide)) for signs in np.array(list(CORNERS))]
+        return [ContactPoint(frame, at(*signs * shape.halfSide)) for signs in np.array(CORNERS)]
     if kind == "Capsule":
         return [ContactPoint(frame, at(0.0, 0.0, end * shape.halfLength), float(shape.radius)) for end in (-1.0, 1.0)]
     if kind == "Cylinder":
@@ -351,5 +351,5 @@ def shape_contacts(frame: str, shape: Any, place: Any, leaf: bool) -> list[Conta
 
 def _extremes(vertices: np.ndarray) -> list[int]:
     """The vertices that lie farthest in the directions of the corners of a cube."""
-    found: list[int] = np.unique(np.argmax(vertices @ np.array(list(CORNERS)).T, axis=0)).tolist()
+    found: list[int] = np.unique(np.argmax(vertices @ np.array(CORNERS).T, axis=0)).tolist()
     return found[:EXTREMES]
