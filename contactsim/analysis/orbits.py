@@ -110,6 +110,14 @@ def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int
             shot, moves = shooting.moved(shot), moves + 1
         if shot is before:
             break
+    if shot.error <= accuracy:
+        raise ConvergenceError(
+            f"the run of {type(shooting.system).__name__} comes back to its start after {shot.period:.6g} s, but an"
+            " event at which variations jump lies there; give a start (and section) away from its events",
+            x0=shooting.system.state(shot.x),
+            period=shot.period,
+            residual=shot.error,
+        )
     raise ConvergenceError(
         f"no periodic orbit of {type(shooting.system).__name__} was found from this guess: the residual stays at"
         f" {shot.error:.3g} with the period {shot.period:.6g} s; give a guess closer to the orbit, a symmetry"
