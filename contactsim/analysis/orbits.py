@@ -105,10 +105,11 @@ def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int
             shot = shooting.closed(found or shot)
             return _checked(shooting, shot, _moving(shooting.orbit(shot, iteration + (found is not None))))
         slow = found is None or found.size > SLOW * shot.size
-        shot, before = found or shot, shot
+        shot, before, stuck = found or shot, shot, moves == MOVES or not met
         if moves < MOVES and (slow or shooting.ends_at_event(shot, True)):
-            shot, moves = shooting.moved(shot), moves + 1
-        if shot is before:
+            further = shooting.moved(shot)
+            shot, moves = further, MOVES if further is shot else moves + 1  # what cannot move need not
+        if shot is before and stuck:
             break
     if shot.error <= accuracy:
         raise ConvergenceError(

@@ -348,3 +348,18 @@ def test_guess_that_is_no_state() -> None:
         cs.find_periodic_orbit(rolling_oscillator(), cs.State([1.0], [0.0]), 6.0)
     with pytest.raises(cs.InputError, match="inside"):
         cs.find_periodic_orbit(rolling_oscillator(), cs.State([1.0, -0.1], [0.0, 0.0]), 6.0)
+
+
+def test_twice_the_period_is_an_orbit_too() -> None:
+    """Its end is near an event, and no later place of the run is known to come back: what cannot move need not."""
+    walk = cs.load_scene("biped")
+    place = walk.simulate(0.1).final
+
+    def here(state: cs.State) -> cs.State:
+        way = state.q[0] - place.q[0]
+        return cs.State(state.q - way * np.array([1.0, -np.tan(0.0525), 0.0, 0.0]), state.v)
+
+    once, twice = (cs.find_periodic_orbit(walk.system, place, guess, symmetry=here) for guess in (1.47, 2.94))
+    assert twice.period == pytest.approx(2.0 * once.period, rel=1e-9)
+    largest = sorted(abs(once.multipliers))[-2]
+    assert sorted(abs(twice.multipliers))[-2] == pytest.approx(largest**2, rel=1e-6)
