@@ -161,10 +161,10 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
 
 
 def _record(world: World, flow: ContactFlow, mode: SystemMode, arc: Arc) -> Array | None:
-    """The steps of an arc as a compiled engine recorded them; None where it does not tell all that is asked of them."""
-    if not isinstance(flow, RigidFlow) or not isinstance(arc.segments, Steps) or world.closed_loops is not None:
+    """The steps of an arc as a compiled engine records them; None where it does not tell all that is asked of them."""
+    if not isinstance(flow, RigidFlow) or world.closed_loops is not None or mode.latched or flow.arc.incipient:
         return None
-    return None if mode.latched or flow.arc.incipient else arc.segments.rows()
+    return (arc.segments if isinstance(arc.segments, Steps) else Steps(arc.segments)).rows()
 
 
 def _compiled(world: World, flow: RigidFlow, record: Array, acting: Array, bodies: _Bodies) -> Survey | None:

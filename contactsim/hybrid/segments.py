@@ -179,10 +179,21 @@ def _row(step: Segment | Array) -> Array | None:
     if not isinstance(step, Segment):
         return step
     chart = step.chart
+    if isinstance(chart, Polynomial) and len(chart.coefficients) <= len(FROM_VALUES_853):
+        chart = _dense_output(chart)
     if not isinstance(chart, Interpolant853) or chart.t_old != step.t0:
         return None
     start, end = step(step.t0) if step.start is None else step.start, step(step.t1)
     return np.concatenate([[step.t0, step.t1, step.miss, chart.t], step.base, start, end, chart.y_old, chart.F.ravel()])
+
+
+def _dense_output(series: Polynomial) -> Interpolant853:
+    """A polynomial as the dense output that it was made of, as runs that were loaded have them."""
+    whole = np.zeros((len(FROM_VALUES_853), series.coefficients.shape[1]))
+    whole[: len(series.coefficients)] = series.coefficients
+    first = np.eye(len(whole), 1)  # y_old counts for the constant alone
+    y_old, *parts = np.linalg.solve(np.hstack([first, FROM_PARTS_853]), whole)
+    return Interpolant853(series.t0, series.t1, y_old, np.array(parts))
 
 
 @lru_cache(maxsize=32)

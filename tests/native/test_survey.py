@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,11 @@ def test_what_is_off_the_ground_is_seen(shift: float) -> None:
     assert surveys(off)
     with pytest.raises(cs.CheckError, match="penetration"):
         off.check()
+
+
+def test_loaded_runs_are_seen_as_well(tmp_path: Path) -> None:
+    run = thrown(cs.Robot.box(1.0, (0.2, 0.1, 0.1), friction=0.4))
+    loaded = cs.Trajectory.load(run.save(tmp_path / "run.nc"), system=run.system)
+    assert len(surveys(loaded)) == len(surveys(run)) > 0
+    for law, value in run.check().items():
+        assert loaded.check()[law] == pytest.approx(value, rel=1e-3, abs=1e-12)
