@@ -111,7 +111,11 @@ class HeightField(Hills):
 
     def _in_rows(self, heights: Any) -> Any:
         """The heights, if they have a row for each x."""
-        shape, wanted = np.shape(heights), (len(self.x), len(self.y))
+        wanted = len(self.x), len(self.y)
+        try:
+            shape = np.shape(heights)
+        except ValueError:  # rows of unequal length, which are told with what else is no array
+            return heights
         if len(shape) == 2 and shape != wanted:
             turned = ", such as their transpose" if shape[::-1] == wanted else ""
             raise InputError(
