@@ -180,9 +180,18 @@ def _compiled(world: World, flow: RigidFlow, record: Array, acting: Array, bodie
     directions = flow.arc.directions(flow.references)
     found = compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
     if found is not None and found.joints is not None:
-        times = record[:, :1] + PLACES[0] * (record[:, 1:2] - record[:, :1])
-        bodies.add(world, times.ravel(), mechanism.all_joints(found.joints.reshape(-1, *found.joints.shape[2:])))
+        bodies.add(
+            world,
+            _times(record[:, :2]).ravel(),
+            mechanism.all_joints(found.joints.reshape(-1, *found.joints.shape[2:])),
+        )
     return found
+
+
+def _times(spans: Array) -> Array:
+    """Times (steps, places) at which steps (steps, 2), from start to end, are looked at [s]."""
+    start, end = spans[:, :1], spans[:, 1:]
+    return np.asarray(start + PLACES[0] * (end - start))
 
 
 def _open(mode: SystemMode, count: int) -> Array:
@@ -282,7 +291,7 @@ def _see_forces(
     found = _violations(world, mode, seen.forces, seen.rates)
     worst.force = max(worst.force, float(np.abs(seen.forces).max(initial=0.0)))
     spans = np.array([(step.t0, step.t1) for step in steps])
-    ends = spans[:, :1] + PLACES[0] * (spans[:, 1:] - spans[:, :1]) == spans[:, 1:]  # (steps, places)
+    ends = _times(spans) == spans[:, 1:]  # (steps, places)
     at_ends = np.max([np.where(ends, violation, 0.0).max(axis=1) for violation in found.values()], axis=0)
     for k in np.flatnonzero(at_ends > world.tolerances.force * worst.force).tolist():
         earlier = _violations(world, mode, *_just_before(world, flow, mode, steps[k]))

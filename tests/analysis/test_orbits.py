@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from builders import G, sphere
+from builders import G, back_to, sphere
 from reference_systems import BallOnTable, Given, rimless_wheel, simplest_walker, stick_slip, vibrating_table
 
 import contactsim as cs
@@ -355,11 +355,7 @@ def test_twice_the_period_is_an_orbit_too() -> None:
     walk = cs.load_scene("biped")
     place = walk.simulate(0.1).final
 
-    def here(state: cs.State) -> cs.State:
-        way = state.q[0] - place.q[0]
-        return cs.State(state.q - way * np.array([1.0, -np.tan(0.0525), 0.0, 0.0]), state.v)
-
-    once, twice = (cs.find_periodic_orbit(walk.system, place, guess, symmetry=here) for guess in (1.47, 2.94))
+    once, twice = (cs.find_periodic_orbit(walk.system, place, guess, symmetry=back_to(place)) for guess in (1.47, 2.94))
     assert twice.period == pytest.approx(2.0 * once.period, rel=1e-9)
     largest = sorted(abs(once.multipliers))[-2]
     assert sorted(abs(twice.multipliers))[-2] == pytest.approx(largest**2, rel=1e-6)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -51,16 +50,16 @@ class Overlaps:
         self._pairs = np.array(bodies.pairs, dtype=int).reshape(-1, 2)
         self._above = np.array(bodies.above_ground, dtype=int)
 
-    def found(self, t: float, joints: Any, terrain: Terrain) -> Iterator[Overlap]:
-        """Those that are inside each other or in the ground at time t, where the joints are placed (pin.SE3 each)."""
+    def found(self, times: Array, turns: Array, places: Array, terrain: Terrain) -> Iterator[Overlap]:
+        """Those that are inside each other or in the ground at times (k,).
+
+        Args:
+            times: [s].
+            turns, places: axes (k, joints, 3, 3) and origins (k, joints, 3) of the joints there.
+            terrain: the ground.
+        """
         if not len(self._pairs) + len(self._above):
             return
-        turns = np.array([place.rotation for place in joints])[None]
-        places = np.array([place.translation for place in joints])[None]
-        yield from self.along(np.array([t]), turns, places, terrain)
-
-    def along(self, times: Array, turns: Array, places: Array, terrain: Terrain) -> Iterator[Overlap]:
-        """The same at times (k,), where the joints have axes (k, joints, 3, 3) and origins (k, joints, 3)."""
         R, o = turns[:, self._joints], places[:, self._joints]
         R, o = R @ self._turns, (R @ self._shifts[..., None])[..., 0] + o
         middles = (R @ self._middles)[..., 0] + o
