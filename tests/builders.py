@@ -266,3 +266,13 @@ def leaning_cards(friction: float) -> tuple[cs.ContactSystem, cs.State]:
         top, low = (turn @ np.array([side * 0.5 * thick, 0.0, end * length]) for end in (0.5, -0.5))
         start[name] = (pin.SE3ToXYZQUAT(pin.SE3(turn, np.array([-top[0], 0.0, -low[2]]))), np.zeros(6))
     return cs.ContactSystem(world), cs.State(*world.pack(start))
+
+
+def back_to(place: cs.State) -> Callable[[cs.State], cs.State]:
+    """The symmetry of the biped's walk down its slope: moved back along it to where it was."""
+
+    def back(state: cs.State) -> cs.State:
+        way = state.q[0] - place.q[0]
+        return cs.State(state.q - way * np.array([1.0, -np.tan(0.0525), 0.0, 0.0]), state.v)
+
+    return back

@@ -105,11 +105,20 @@ def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int
             shot = shooting.closed(found or shot)
             return _checked(shooting, shot, _moving(shooting.orbit(shot, iteration + (found is not None))))
         slow = found is None or found.size > SLOW * shot.size
-        shot, before = found or shot, shot
+        shot, before, stuck = found or shot, shot, moves == MOVES or not met
         if moves < MOVES and (slow or shooting.ends_at_event(shot, True)):
-            shot, moves = shooting.moved(shot), moves + 1
-        if shot is before:
+            further = shooting.moved(shot)
+            shot, moves = further, MOVES if further is shot else moves + 1  # what cannot move need not
+        if shot is before and stuck:
             break
+    if shot.error <= accuracy:
+        raise ConvergenceError(
+            f"the run of {type(shooting.system).__name__} comes back to its start after {shot.period:.6g} s, but an"
+            " event at which variations jump lies there; give a start (and section) away from its events",
+            x0=shooting.system.state(shot.x),
+            period=shot.period,
+            residual=shot.error,
+        )
     raise ConvergenceError(
         f"no periodic orbit of {type(shooting.system).__name__} was found from this guess: the residual stays at"
         f" {shot.error:.3g} with the period {shot.period:.6g} s; give a guess closer to the orbit, a symmetry"

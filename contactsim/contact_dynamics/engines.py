@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
+    from .survey import Survey
 
 INTERFACE = 36  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
@@ -454,6 +455,22 @@ class CompiledArc(ABC):
         """Contacts (k,), rising, whose gaps are at most that [m]; of a robot all of whose contacts are known.
 
         None of an engine that does not tell them.
+        """
+        return None
+
+    def survey(
+        self, record: Array, places: tuple[Array, Array], watched: Array, placed: bool, directions: Array
+    ) -> Survey | None:
+        """What is seen of the steps of a record (steps, .), with slips that take the direction of their own velocity.
+
+        Args:
+            record: see `Passed`.
+            places: shares (k,) of a step, and weights (k,) of what is integrated over it.
+            watched: whether each open contact acts (nc,).
+            placed: whether the places of the joints are told.
+
+        Returns:
+            None where the motion is not known, and of an engine that does not survey.
         """
         return None
 

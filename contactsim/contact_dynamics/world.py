@@ -632,5 +632,13 @@ def _closed(mechanism: ContactMechanism, robot: Any, loops: tuple[Loop, ...]) ->
 
 def overlaps(world: World, t: float, x: Array) -> list[Overlap]:
     """Bodies that are inside each other or in the ground, by their shapes alone, but for those that a latch holds."""
-    found = world.mechanism.overlaps(t, world.q(x))
+    return _not_latched(world, world.mechanism.overlaps(t, world.q(x)))
+
+
+def overlaps_along(world: World, times: Array, joints: Array) -> list[Overlap]:
+    """The same at times (k,), where the joints are placed (k, joints, 4, 3)."""
+    return _not_latched(world, world.mechanism.overlaps_along(times, joints))
+
+
+def _not_latched(world: World, found: list[Overlap]) -> list[Overlap]:
     return [overlap for overlap in found if frozenset(overlap.joints) not in world._latched_bodies]

@@ -144,6 +144,8 @@ class RunDerivative:
             InputError: the times lie outside the run, or in the wrong order.
         """
         start, end = self.t0 if t0 is None else float(t0), self.t1 if t1 is None else float(t1)
+        if self.t0 <= end < start <= self.t1:
+            raise InputError(f"the times {start} and {end} s are in the wrong order; give the earlier one first")
         if not self.t0 <= start <= end <= self.t1:
             raise InputError(f"[{start}, {end}] s is not part of the run, which covers [{self.t0}, {self.t1}] s")
         found, (begins, ends) = [], self._edges

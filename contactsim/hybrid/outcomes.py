@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +14,11 @@ from .flow import Flow
 from .manifold import Manifold
 from .zero import JUMP, SMALL_CHANGE, STEADY_SHARE
 
+if TYPE_CHECKING:
+    from .segments import Segment
+    from .system import HybridSystem
+
+STEEPEST_GAIN = 1e5  # change of a force by that of state and time, in units of SI, up to which it may be smooth
 LOOKS = tuple(10.0**k for k in range(-14, -2))  # s ahead
 
 
@@ -86,3 +93,24 @@ def _change(there: Array, here: Array) -> float:
     """Largest change relative to the largest value."""
     size = max(float(np.abs(here).max(initial=0.0)), float(np.abs(there).max(initial=0.0)))
     return float(np.abs(there - here).max(initial=0.0)) / size if 0.0 < size < np.inf else 0.0
+
+
+def jumps(system: HybridSystem, steps: Sequence[Segment]) -> str:
+    """The sentence on a user's function whose forces jump from step to step; empty where it may be smooth.
+
+    Of a smooth one forces change by no more than some gain times the change of state and time.
+    """
+    times, states = [step.t1 for step in steps], [step(step.t1) for step in steps]
+    forces = [system.applied_force(t, x) for t, x in zip(times, states, strict=True)]
+    if any(force is None for force in forces):
+        return ""
+    apart = np.abs(np.diff(np.array(forces, dtype=float), axis=0)).max(axis=1)
+    way = np.diff(times) + np.abs(np.diff(states, axis=0)).max(axis=1)
+    k = int(np.argmax(apart / way))
+    if not apart[k] > STEEPEST_GAIN * way[k]:
+        return ""
+    return (
+        f"the controller jumps: by {apart[k]:.3g} within {times[k + 1] - times[k]:.2g} s at t = {times[k]:.9g} s, and"
+        f" {len(steps)} steps led only {times[-1] - times[0]:.2g} s on; let it be smooth, or hold its torques by"
+        " cs.Sampled(function, period, nv)"
+    )

@@ -149,6 +149,13 @@ class Steps(Sequence[Segment]):
             return None
         return np.array(rows), self._space
 
+    def rows(self) -> Array | None:
+        """The steps (k, .) as a compiled engine records them, but for the guards; None where one is no such step."""
+        rows = [_row(found) if row is None else row for found, row in zip(self._found, self._rows, strict=True)]
+        known = [row for row in rows if row is not None]
+        width = min(map(len, known), default=0)
+        return None if len(known) < len(rows) else np.array([row[:width] for row in known])
+
     def __len__(self) -> int:
         return len(self._found)
 
@@ -165,6 +172,28 @@ class Steps(Sequence[Segment]):
         assert self._space is not None
         step = self._found[index] = segments_of(found[None], self._space)[0]
         return step
+
+
+def _row(step: Segment | Array) -> Array | None:
+    """A step as `Passed` has it, but for its guards; None of one whose chart is no dense output of DOP853."""
+    if not isinstance(step, Segment):
+        return step
+    chart = step.chart
+    if isinstance(chart, Polynomial) and len(chart.coefficients) <= len(FROM_VALUES_853):
+        chart = _dense_output(chart)
+    if not isinstance(chart, Interpolant853) or chart.t_old != step.t0:
+        return None
+    start, end = step(step.t0) if step.start is None else step.start, step(step.t1)
+    return np.concatenate([[step.t0, step.t1, step.miss, chart.t], step.base, start, end, chart.y_old, chart.F.ravel()])
+
+
+def _dense_output(series: Polynomial) -> Interpolant853:
+    """A polynomial as the dense output that it was made of, as runs that were loaded have them."""
+    whole = np.zeros((len(FROM_VALUES_853), series.coefficients.shape[1]))
+    whole[: len(series.coefficients)] = series.coefficients
+    first = np.eye(len(whole), 1)  # y_old counts for the constant alone
+    y_old, *parts = np.linalg.solve(np.hstack([first, FROM_PARTS_853]), whole)
+    return Interpolant853(series.t0, series.t1, y_old, np.array(parts))
 
 
 @lru_cache(maxsize=32)

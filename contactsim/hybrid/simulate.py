@@ -22,7 +22,7 @@ from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, demand
 from .manifold import Euclidean, Manifold
-from .outcomes import Status, why_no_step
+from .outcomes import Status, jumps, why_no_step
 from .segments import Segment, Steps, segments_of
 from .stepper import Stepper
 from .stiff_arcs import STIFF_FROM, stiff_note
@@ -35,6 +35,8 @@ EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
 LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
+MANY_STEPS, LAST_STEPS = 1000, 50  # of an arc, after which its pace is looked at, and those that tell of a jump
+TOO_MANY_STEPS = 1e6  # ahead at that pace
 AT_ONCE = "fires at once"  # says a note of a guard that is below its band where a mode begins
 LONGEST_CHART = 60  # characters of a mode that a note repeats
 MOST_STEPS = 1e8  # of a run; each keeps a kilobyte, and takes 20 us
@@ -164,6 +166,7 @@ class Simulation:
         self._stop_in_reach = False
         self._restart: dict[str, Any] = {}
         self._at_once = STEPS_AT_ONCE
+        self._pace = 0, 0.0  # number of steps of the arc, and time, at which its pace was looked at last
         self._left: Array | None = None  # what a user's function applied where the run paused
 
     # --- what a user reads ------------------------------------------------------------------------------------
@@ -303,6 +306,7 @@ class Simulation:
                 self._at_once = 1 if progress else STEPS_AT_ONCE
                 while self.t < t and self.status is Status.RUNNING:
                     self._step(t)
+                    self._look_at_pace(t)
                     if progress:
                         progress(self.t)
         except SimulationError as error:
@@ -322,6 +326,19 @@ class Simulation:
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         self._left = self._applied()
+
+    def _look_at_pace(self, t_end: float) -> None:
+        """Stop where a controller that jumps keeps the steps of an arc so short that the rest takes far too many."""
+        count = len(self._segments)
+        before, since = self._pace if count >= self._pace[0] else (0, self._entered)
+        if count - before < MANY_STEPS:
+            self._pace = before, since
+            return
+        self._pace = count, self.t
+        if (t_end - self.t) * (count - before) > TOO_MANY_STEPS * (self.t - since):
+            found = jumps(self.system, self._segments[-LAST_STEPS:])
+            if found and self.status is Status.RUNNING:
+                self._stop(Status.STEP_TOO_SMALL, f"{found}. {Status.STEP_TOO_SMALL.value}")
 
     def _cause_of(self, error: StepSizeError) -> SimulationError:
         """The error with a cause that was looked at: what the flow knows, or what its field does ahead."""
@@ -344,12 +361,27 @@ class Simulation:
 
         The arcs before would be read with the new forces, and the integrator would not know that they have jumped.
         """
-        if self._left is None or (now := self._applied()) is None or np.array_equal(self._left, now):
+        if (now := self._applied()) is None:
+            return
+        if self._left is None:
+            self._demand_repeatable(now)
+        if self._left is None or np.array_equal(self._left, now):
             return
         raise InputError(
             f"the controller gives other forces at t = {self.t:.6g} s than when the run paused there, since something"
             " that it reads was changed in place; hold it by cs.Sampled(function, period, nv), which takes up a change"
             " at its next sample, or make it a parameter and change that by Simulation.set"
+        )
+
+    def _demand_repeatable(self, force: Array) -> None:
+        """Raise InputError where the controller gives other forces when it is asked once more."""
+        again = self._applied()
+        if again is None or np.array_equal(force, again, equal_nan=True):
+            return
+        raise InputError(
+            f"the controller gives other forces when it is asked a second time at t = {self.t:.6g} s in the same state;"
+            " let it be a function of (t, q, v) alone, or hold it by cs.Sampled(function, period, nv), which asks once"
+            " a period"
         )
 
     def _hand_over(self, error: BaseException) -> None:

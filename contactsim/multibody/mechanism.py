@@ -184,6 +184,23 @@ class Regions:
         """Bodies that are inside each other or in the ground, by their shapes alone."""
         return []
 
+    @property
+    def shapeless(self) -> bool:
+        """Whether no shapes are watched: there never are any."""
+        return True
+
+    def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
+        """Those at times (k,), where the joints are placed (k, joints, 4, 3), as `joint_places` tells them."""
+        return []
+
+    def joint_places(self, q: Array) -> Array:
+        """Axes and origin (joints, 4, 3) of each joint that carries shapes: there is none."""
+        return np.zeros((0, 4, 3))
+
+    def all_joints(self, plain: Array) -> Array:
+        """The same (k, joints, 4, 3), by those of the joints of its `plain_robot` (k, plain joints, 4, 3)."""
+        return np.zeros((len(plain), 0, 4, 3))
+
 
 class Differentiated(ABC):
     """Derivatives of the equations of motion; by differences, where a mechanism does not know better."""

@@ -14,7 +14,7 @@ import pinocchio as pin
 from ..common.arguments import NAME, POSITIVE, arguments, tuples
 from ..common.lazy import dataclass
 from ..errors import InputError
-from .contact_point import ContactEllipsoid, ContactPoint, ContactRim
+from .contact_point import ContactEllipsoid, ContactPoint, ContactRim, with_standing_points
 from .mechanism import COEFFICIENTS
 from .robot_files.reading import root_joint
 from .robot_model import RobotModel
@@ -33,8 +33,6 @@ SHAPES = {
     "cone": coal.Cone,
 }
 
-# Points of a rim on which a cylinder stands: it resists tipping as if R were smaller by 1 - cos(pi/8), 7.6 %.
-STANDING = 8
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
 
 
@@ -272,7 +270,7 @@ class SingleBodies(RobotModel):
         tip = ContactPoint(name, (0.0, 0.0, half), name=f"{name}/1", **coefficients)
         inertia = _inertia(mass, across, across, 0.3 * mass * radius**2, centre=-0.5 * half)
         geometry = PrimitiveGeometry((radius, length), kind="cone")
-        return cls._of_shape(name, root, inertia, geometry, [rim, tip, *standing_points(rim)])
+        return cls._of_shape(name, root, inertia, geometry, with_standing_points([rim, tip]))
 
     @classmethod
     @arguments(name=NAME)
@@ -358,9 +356,4 @@ def rim_contacts(frame: str, radius: float, length: float, coefficients: dict[st
         ContactRim(frame, (0.0, 0.0, sign * 0.5 * length), name=f"{frame}/{k}", axis=(0.0, 0.0, sign), rim=radius)
         for k, sign in enumerate((-1.0, 1.0))
     ]
-    return [replace(rim, **coefficients) for rim in (*rims, *(point for rim in rims for point in standing_points(rim)))]
-
-
-def standing_points(rim: ContactRim) -> list[ContactRim]:
-    """The fixed points of a rim on which its disc stands, NAME/0 and so on."""
-    return [replace(rim, name=f"{rim.name}/{k}", angle=2.0 * np.pi * k / STANDING) for k in range(STANDING)]
+    return [replace(rim, **coefficients) for rim in with_standing_points(rims)]

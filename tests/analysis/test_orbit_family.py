@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from builders import G
+from builders import G, back_to
 from reference_systems import BallOnTable, compass_gait, compass_robot, compass_to_robot, later, robot_to_compass
 
 import contactsim as cs
@@ -115,11 +115,7 @@ def test_a_symmetry_that_stays_where_its_slope_moves_is_told() -> None:
     scene = cs.load_scene("biped")
     place = scene.simulate(0.1).final
 
-    def back(state: cs.State) -> cs.State:
-        way = state.q[0] - place.q[0]
-        return cs.State(state.q - way * np.array([1.0, -np.tan(0.0525), 0.0, 0.0]), state.v)
-
-    gait = cs.find_periodic_orbit(scene.system, place, 1.47, symmetry=back)
+    gait = cs.find_periodic_orbit(scene.system, place, 1.47, symmetry=back_to(place))
     with pytest.raises(cs.NonDifferentiableError, match=r"symmetry or section hangs on .* \(state, system\)"):
         gait.sensitivity("terrain.angle")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from builders import G, sphere
+from builders import G, back_to, sphere
 from reference_systems import BallOnTable, Given, rimless_wheel, simplest_walker, stick_slip, vibrating_table
 
 import contactsim as cs
@@ -93,7 +93,7 @@ def test_section_just_before_an_event(before: float) -> None:
 
 def test_section_at_an_event_is_refused() -> None:
     case = rimless_wheel()
-    with pytest.raises(cs.ConvergenceError, match=r"or a start \(and section\) away from its events"):
+    with pytest.raises(cs.ConvergenceError, match=r"an event .* lies there; give a start"):
         cs.find_periodic_orbit(case.system, case.x, case.time, section=([1.0, 0.0], case.x[0]))
 
 
@@ -348,3 +348,14 @@ def test_guess_that_is_no_state() -> None:
         cs.find_periodic_orbit(rolling_oscillator(), cs.State([1.0], [0.0]), 6.0)
     with pytest.raises(cs.InputError, match="inside"):
         cs.find_periodic_orbit(rolling_oscillator(), cs.State([1.0, -0.1], [0.0, 0.0]), 6.0)
+
+
+def test_twice_the_period_is_an_orbit_too() -> None:
+    """Its end is near an event, and no later place of the run is known to come back: what cannot move need not."""
+    walk = cs.load_scene("biped")
+    place = walk.simulate(0.1).final
+
+    once, twice = (cs.find_periodic_orbit(walk.system, place, guess, symmetry=back_to(place)) for guess in (1.47, 2.94))
+    assert twice.period == pytest.approx(2.0 * once.period, rel=1e-9)
+    largest = sorted(abs(once.multipliers))[-2]
+    assert sorted(abs(twice.multipliers))[-2] == pytest.approx(largest**2, rel=1e-6)

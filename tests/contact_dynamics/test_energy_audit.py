@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from contactsim.contact_dynamics import energy_audit
+from contactsim.contact_dynamics.survey import Survey
 
 CONE = "friction cone [relative]"
 
@@ -19,17 +20,19 @@ def test_a_cone_that_is_left_within_the_tolerance_of_a_time_is_kept(
 ) -> None:
     end = 0.37
 
-    def of_forces(world: Any, flow: Any, mode: Any, t: float, x: Any) -> Any:
-        beyond = max(0.0, 1e-6 + slope * (t - end))  # zero just before the end, if it is steep
-        return np.array([1.0]), dict.fromkeys(energy_audit.OF_FORCES, 0.0) | {CONE: beyond}
+    def violations(world: Any, mode: Any, times: Any, rates: Any) -> Any:
+        beyond = np.maximum(0.0, 1e-6 + slope * (times - end))  # zero just before the end, if it is steep
+        return {law: np.zeros_like(times) for law in energy_audit.OF_FORCES} | {CONE: beyond}
 
-    class Step(SimpleNamespace):
-        def __call__(self, t: float) -> float:
-            return t
+    def just_before(world: Any, flow: Any, mode: Any, step: Any) -> Any:
+        return np.array(step.t1 - world.tolerances.event_time), None
 
-    monkeypatch.setattr(energy_audit, "_of_forces", of_forces)
+    monkeypatch.setattr(energy_audit, "_violations", violations)
+    monkeypatch.setattr(energy_audit, "_just_before", just_before)
     worst: Any = energy_audit._Worst()
     world: Any = SimpleNamespace(tolerances=SimpleNamespace(force=1e-9, event_time=1e-12))
-    step: Any = Step(t0=0.36, t1=end)
-    energy_audit._see_forces(world, None, None, end, step, worst)  # type: ignore[arg-type]
+    steps: Any = [SimpleNamespace(t0=0.36, t1=end)]
+    times = np.array([0.36 + energy_audit.PLACES[0] * (end - 0.36)])  # in place of forces
+    found = Survey(times, times, np.zeros(0), *[0.0] * 6)
+    energy_audit._see_forces(world, None, None, steps, found, worst)  # type: ignore[arg-type]
     assert worst.violations[CONE] == pytest.approx(seen, rel=1e-3)

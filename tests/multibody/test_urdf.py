@@ -314,7 +314,7 @@ def test_what_auto_leaves_out_is_said_and_all_takes_it() -> None:
         every = cs.Robot.from_urdf(legged(), contacts="all")
     assert [point.name for point in auto.contacts] == ["foot"]
     assert sorted({point.frame for point in every.contacts}) == ["foot", "shank", "trunk"]
-    assert len(every.contacts) == 8 + 8 + 1
+    assert len(every.contacts) == 8 + 18 + 1  # of a cylinder two rims, and eight points of each on which it stands
     with pytest.raises(cs.InputError, match="no link of robot 'arm' is named as a foot"):
         cs.Robot.from_urdf(arm(), "fixed", contacts="feet")
     with pytest.raises(cs.InputError, match="contacts is 'every'; give 'auto', 'all', 'feet' or a list"):

@@ -186,14 +186,21 @@ def _of_geometry(shape: Any) -> Convex | None:
     return convex.hull_of(points)
 
 
-def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Pose]) -> float:
-    """Depth [m] of two shapes in each other; negative where they are apart."""
+def depths_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Pose]) -> Array:
+    """Depths (k,) [m] of two shapes in each other at poses (k,) in the order of time; negative where they are apart."""
     (one, two), (at_one, at_two) = shapes, poses
     if not one.half_space and not two.half_space:
-        return -convex.distance((one.body, two.body), poses)
+        return -convex.distances((one.body, two.body), poses)
     (shape, pose), plane = ((one, at_one), at_two) if two.half_space else ((two, at_two), at_one)
-    up = plane.R[:, 2]
-    return float(shape.body.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
+    up = plane.R[:, None, :, 2]
+    along = shape.body.support(-(up @ pose.R)[:, 0])
+    return np.asarray(along - np.einsum("kij,kj->k", up, pose.o - plane.o))
+
+
+def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Pose]) -> float:
+    """That at one pose."""
+    one, two = (Pose(pose.R[None], pose.o[None]) for pose in poses)
+    return float(depths_between(shapes, (one, two))[0])
 
 
 # --- what is kept apart -----------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ ALL = 2.0
 WIDER = 1e-5, 1e-3, 1e-1, ALL  # shares of a body's size around its farthest point in which features are looked at
 MANY = 4096  # pairs of edges that are all looked at
 Tried = set[tuple[int, int, bool]]  # couples of features, and how
+AHEAD = 64  # poses at which a normal is tried that did for one before them
 ROUNDS = 20  # of features around a normal that got better; two do
 BOTH_ENDS = np.array([1.0, -1.0])  # of a cylinder, on either of which a disc may lie
 SOME = 24  # features of a polyhedron around a normal that are looked at one by one
@@ -192,7 +193,38 @@ def distance(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], enough: fl
         bodies, poses: A and B, and where they are.
         enough: a lower bound above -`enough` [m] is told without looking for a better one: they do not overlap more.
     """
-    return _Search(bodies, poses).best(_ways(bodies, poses), enough)
+    return _Search(bodies, poses).best(_ways(bodies, poses), enough)[0]
+
+
+def distances(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], enough: float = TOUCHING) -> Array:
+    """The same (k,) at many poses in the order of time.
+
+    Tried first are the way from middle to middle, the vertical, and the normal that did for an earlier pose as it
+    stands in either body: where bodies are apart or at rest on each other, one of these is enough.
+    """
+    (a, b), (one, two) = bodies, poses
+    across = one.R @ a.middle + one.o - two.R @ b.middle - two.o
+    size = np.linalg.norm(across, axis=1, keepdims=True)
+    found = _apart(bodies, poses, np.broadcast_to(Z, across.shape))
+    found = np.maximum(found, _apart(bodies, poses, np.where(size > 0.0, across / np.where(size > 0.0, size, 1.0), Z)))
+    left = np.flatnonzero(found < 0.0)
+    while len(left):
+        k, ahead = left[0], left[1 : 1 + AHEAD]
+        there = Pose(one.R[k], one.o[k]), Pose(two.R[k], two.o[k])
+        found[k], n = _Search(bodies, there).best(_ways(bodies, there), enough)
+        later = Pose(one.R[ahead], one.o[ahead]), Pose(two.R[ahead], two.o[ahead])
+        for pose, now in zip(later, there, strict=True):
+            found[ahead] = np.maximum(found[ahead], _apart(bodies, later, pose.R @ (now.R.T @ n)))
+        left = left[1:][found[left[1:]] < -enough]
+    return np.asarray(found)
+
+
+def _apart(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], normals: Array) -> Array:
+    """g (k,) at a normal (k, 3) for each of some poses (k,)."""
+    (a, b), (one, two) = bodies, poses
+    along_a = a.support(-(normals[:, None] @ one.R)[:, 0])
+    along_b = b.support((normals[:, None] @ two.R)[:, 0])
+    return np.asarray(np.einsum("ki,ki->k", normals, one.o - two.o) - along_a - along_b)
 
 
 def on_far_side(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], gap: float) -> bool:
@@ -219,14 +251,14 @@ class _Search:
     bodies: tuple[Convex, Convex]
     poses: tuple[Pose, Pose]
 
-    def best(self, normals: Array, enough: float) -> float:
-        """The largest g(n) that features around the best of some normals give, then those in wider surroundings."""
+    def best(self, normals: Array, enough: float) -> tuple[float, Array]:
+        """The largest g(n) that features around the best of some normals give, then those in wider surroundings; n."""
         values = self.apart(normals)
         n, found, tried = normals[int(np.argmax(values))], float(values.max()), Tried()
         for share in WIDER:
             for _ in range(ROUNDS):
                 if found >= -enough:
-                    return found
+                    return found, n
                 before = found
                 for normals, gaps in self._normals(n, share, tried):
                     values = self.apart(normals)
@@ -234,10 +266,10 @@ class _Search:
                     if values[k] > found:
                         found, n = float(values[k]), normals[k]
                         if gaps is not None and gaps[k] <= found + SETTLED and found > -DEEP:
-                            return found  # a root of the equations between features that are the farthest ones
+                            return found, n  # a root of the equations between features that are the farthest ones
                 if found <= before + SETTLED:
                     break
-        return found
+        return found, n
 
     def apart(self, normals: Array) -> Array:
         """g (k,) at normals (k, 3)."""

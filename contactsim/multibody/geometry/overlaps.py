@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import lazy
 from ...common.telling import tell
 from ..contact_point import perpendicular
 from ..mechanism import GROUND, Overlap
 from ..robot_model import RobotModel
 from ..terrain import Terrain
 from ..zero import LEAST_HUMP
-from .bodies import Bodies, PlacedShape, bodies_of, depth_between
+from .bodies import Bodies, PlacedShape, bodies_of, depths_between
 from .closest_points.equations import Pose
 from .closest_points.features import Circle, Feature
 from .convex import Convex, Flat, Round
@@ -50,29 +50,63 @@ class Overlaps:
         self._pairs = np.array(bodies.pairs, dtype=int).reshape(-1, 2)
         self._above = np.array(bodies.above_ground, dtype=int)
 
-    def found(self, t: float, joints: Any, terrain: Terrain) -> Iterator[Overlap]:
-        """Those that are inside each other or in the ground at time t, where the joints are placed (pin.SE3 each)."""
+    def found(self, times: Array, turns: Array, places: Array, terrain: Terrain) -> Iterator[Overlap]:
+        """Those that are inside each other or in the ground at times (k,).
+
+        Args:
+            times: [s].
+            turns, places: axes (k, joints, 3, 3) and origins (k, joints, 3) of the joints there.
+            terrain: the ground.
+        """
         if not len(self._pairs) + len(self._above):
             return
-        R = np.array([place.rotation for place in joints])[self._joints]
-        o = np.array([place.translation for place in joints])[self._joints]
+        R, o = turns[:, self._joints], places[:, self._joints]
         R, o = R @ self._turns, (R @ self._shifts[..., None])[..., 0] + o
         middles = (R @ self._middles)[..., 0] + o
         a, b = self._pairs.T
-        near = np.linalg.norm(middles[a] - middles[b], axis=1) < self._reach[a] + self._reach[b]
-        for i, j in self._pairs[near].tolist():
-            yield from self._overlap(i, j, depth_between(self._shapes(i, j), (Pose(R[i], o[i]), Pose(R[j], o[j]))))
-        for k in self._low(t, middles, terrain):
-            shape = self._bodies.shapes[k]
-            yield from self._overlap(k, None, _in_ground(shape, Pose(R[k], o[k]), middles[k], terrain, t))
-
-    def _low(self, t: float, middles: Array, terrain: Terrain) -> list[int]:
-        """Shapes above ground whose balls touch it."""
+        near = np.linalg.norm(middles[:, a] - middles[:, b], axis=2) < self._reach[a] + self._reach[b]
+        for pair in np.flatnonzero(near.any(axis=0)).tolist():
+            (i, j), some = self._pairs[pair].tolist(), near[:, pair]
+            poses = Pose(R[some, i], o[some, i]), Pose(R[some, j], o[some, j])
+            for depth in depths_between(self._shapes(i, j), poses).tolist():
+                yield from self._overlap(i, j, depth)
         if not len(self._above):
-            return []
-        none = np.zeros(len(self._above))  # a ball as large as a body may not fit into the hollows
-        touch = terrain.at_least(terrain.gaps(t, middles[self._above], none), none) < self._reach[self._above]
-        return [int(k) for k in self._above[touch]]
+            return
+        for some in np.arange(len(times))[:, None] if terrain.moving else (np.arange(len(times)),):
+            yield from self._in_ground(float(times[some[0]]), R[some], o[some], middles[some], terrain)
+
+    def _in_ground(self, t: float, R: Array, o: Array, middles: Array, terrain: Terrain) -> Iterator[Overlap]:
+        """Those in the ground where shapes have axes (k, shapes, 3, 3), origins and middles (k, shapes, 3)."""
+        low = self._low(t, middles, terrain)
+        for at, shape in enumerate(self._above.tolist()):
+            some = np.flatnonzero(low[:, at])
+            if len(some):
+                placed = R[some, shape], o[some, shape], middles[some, shape]
+                for depth in self._depths(shape, *placed, terrain, t).tolist():
+                    yield from self._overlap(shape, None, depth)
+
+    def _low(self, t: float, middles: Array, terrain: Terrain) -> Array:
+        """Whether the balls around shapes above ground touch it (k, above)."""
+        centres = middles[:, self._above]
+        none = np.zeros(centres.shape[:2])  # a ball as large as a body may not fit into the hollows
+        gaps = terrain.gaps(t, centres.reshape(-1, 3), none.ravel())
+        return np.asarray(terrain.at_least(gaps, none.ravel()).reshape(none.shape) < self._reach[self._above])
+
+    def _depths(self, k: int, R: Array, o: Array, middles: Array, terrain: Terrain, t: float) -> Array:
+        """Depths (k,) [m] of a shape in the ground; on curved ground those of some of its points, at least."""
+        normal = terrain.constant_normal()
+        if normal is not None:
+            heights = terrain.gaps(t, middles, np.zeros(len(middles)))
+            return np.asarray(self._bodies.shapes[k].body.support(-normal @ R) - (middles - o) @ -normal - heights)
+        points, radius = self._looked_at[k]
+        if not len(points):
+            return np.full(len(o), -1.0)
+        return _deepest(terrain, t, points @ R.swapaxes(1, 2) + o[:, None], radius)
+
+    @lazy
+    def _looked_at(self) -> dict[int, tuple[Array, float]]:
+        """Of each shape above ground the points at which curved ground is looked at."""
+        return {k: _looked_at(self._bodies.shapes[k].body) for k in self._bodies.above_ground}
 
     def _shapes(self, i: int, j: int) -> tuple[PlacedShape, PlacedShape]:
         return self._bodies.shapes[i], self._bodies.shapes[j]
@@ -131,16 +165,14 @@ def _corners(shape: PlacedShape) -> int:
     return len(shape.hull.pieces) if isinstance(shape.hull, Round) and len(shape.hull.pieces) > 1 else 0
 
 
-def _in_ground(shape: PlacedShape, pose: Pose, middle: Array, terrain: Terrain, t: float) -> float:
-    """Depth [m] of a shape in the ground; on curved ground that of some of its points, at least."""
-    normal = terrain.constant_normal()
-    if normal is not None:
-        height = float(terrain.gaps(t, middle[None], np.zeros(1))[0])
-        return float(shape.body.support((-normal @ pose.R)[None])[0] - normal @ (pose.o - middle)) - height
-    points, radius = _looked_at(shape.body)
-    if not len(points):
-        return -1.0
-    return float(-terrain.gaps(t, points @ pose.R.T + pose.o, np.full(len(points), radius)).min())
+def _deepest(terrain: Terrain, t: float, points: Array, radius: float) -> Array:
+    """By how much the lowest of points (k, n, 3), each rounded by a radius, are in curved ground (k,) [m]."""
+    flat = points.reshape(-1, 3)
+    depths = np.full(len(flat), -1.0)  # of what is not below the surface nothing more is asked
+    inside = np.arange(len(flat)) if radius > 0.0 else np.flatnonzero(terrain.may_cover(t, flat))
+    if len(inside):
+        depths[inside] = -terrain.gaps(t, flat[inside], np.full(len(inside), radius))
+    return np.asarray(depths.reshape(points.shape[:2]).max(axis=1))
 
 
 def _looked_at(body: Convex) -> tuple[Array, float]:

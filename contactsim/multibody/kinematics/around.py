@@ -20,6 +20,23 @@ class SameShapes(ContactMechanism):
         """Bodies that are inside each other or in the ground."""
         return self.inner.overlaps(t, q)
 
+    @property
+    def shapeless(self) -> bool:
+        """Whether no shapes are watched."""
+        return self.inner.shapeless
+
+    def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
+        """Those at times (k,), where the joints are placed."""
+        return self.inner.overlaps_along(times, joints)
+
+    def joint_places(self, q: Array) -> Array:
+        """Axes and origin of each joint."""
+        return self.inner.joint_places(q)
+
+    def all_joints(self, plain: Array) -> Array:
+        """Those, by those of its `plain_robot`."""
+        return self.inner.all_joints(plain)
+
     def region(self, q: Array, contact: int) -> tuple[int, ...]:
         """The region in which a contact touches."""
         return self.inner.region(q, contact)

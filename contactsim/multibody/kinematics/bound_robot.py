@@ -55,7 +55,7 @@ from .tangents import axes, tangents_of
 
 if TYPE_CHECKING:
     from ..geometry.overlaps import Overlaps
-    from ..plain_robot import PlainRobot
+    from ..plain_robot import PlainJoint, PlainRobot
     from ..robot_model import RobotModel
 
 TURN = 1.0  # rotation within one step [rad]
@@ -73,8 +73,34 @@ class Watched(ContactMechanism):
         """Bodies that are inside each other or in the ground, by their shapes alone."""
         if self._robot.shapeless:  # and what looks at shapes need not be loaded
             return []
+        return self.overlaps_along(np.array([t]), self.joint_places(q)[None])
+
+    @property
+    def shapeless(self) -> bool:
+        """Whether no shapes are watched."""
+        return self._robot.shapeless
+
+    def overlaps_along(self, times: Array, joints: Array) -> list[Overlap]:
+        """Those at times (k,), where its joints are placed (k, joints, 4, 3)."""
+        return list(self._shapes.found(times, joints[:, :, :3].swapaxes(2, 3), joints[:, :, 3], self.terrain))
+
+    def joint_places(self, q: Array) -> Array:
+        """Axes and origin (joints, 4, 3) of each of its joints, of which the first is the world."""
         self._workspace.data.forward_kinematics(q)
-        return list(self._shapes.found(t, self._workspace.data.oMi, self.terrain))
+        return np.array([(*place.rotation.T, place.translation) for place in self._workspace.data.oMi])
+
+    def all_joints(self, plain: Array) -> Array:
+        """Those (k, joints, 4, 3), by those of its `plain_robot`."""
+        world = np.tile(np.eye(4, 3), (len(plain), 1, 1, 1))
+        assert self._plain_joints is not None
+        return np.concatenate([plain, world], axis=1)[:, self._plain_joints[1]]
+
+    @lazy
+    def _plain_joints(self) -> tuple[tuple[PlainJoint, ...], list[int]] | None:
+        """Its joints as its `plain_robot` has them, and the number of each among them, -1 of the world."""
+        from ..plain_robot import plain_joints
+
+        return plain_joints(self._robot.model)
 
     @lazy
     def _shapes(self) -> Overlaps:
@@ -487,9 +513,9 @@ class BoundRobot(Watched):
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
         """Plain arrays of it, for compiled engines; None on grounds by functions, and of joints that they lack."""
-        from ..plain_robot import PlainContact, PlainRobot, plain_ground, plain_joints
+        from ..plain_robot import PlainContact, PlainRobot, plain_ground
 
-        joints, springs = plain_joints(self._model), () if self._passive is None else self._passive.plain
+        joints, springs = self._plain_joints, () if self._passive is None else self._passive.plain
         ground = plain_ground(self.terrain, self._basis, self.tangents)
         if ground is None or joints is None or springs is None:
             return None

@@ -17,14 +17,14 @@ import pinocchio as pin
 
 from ...common.lazy import dataclass
 from ...errors import InputError
-from ..contact_point import ContactEllipsoid, ContactPoint
+from ..contact_point import ContactEllipsoid, ContactPoint, with_standing_points
 from ..geometry.bodies import MEANT
 from ..geometry.meetings import Meeting, couples_of_edges, with_edges
 from ..geometry.mesh_hulls import MeshHull, hulls_of
 from ..geometry.pairing import MOST_EDGES
 from ..geometry.solids import GEOMETRY, Solid, solids_of
 from ..mechanism import GROUND
-from ..robot_files.reading import CHOICES, FOOT, shape_points
+from ..robot_files.reading import CHOICES, FOOT, shape_contacts
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
 from ..zero import ASIDE
 from .compiled import Compiled
@@ -127,24 +127,21 @@ def _points(source: Compiled, model: Any, items: Mapping[int, Any]) -> list[tupl
         place, leaf = frame.placement.actInv(item.placement), not model.children[frame.parentJoint]
         found += [(geom, point) for point in _points_of(source.bodies[source.m.geom_bodyid[geom]], item, place, leaf)]
     owners = [point.frame for _, point in found]
-    return [
+    named = [
         (geom, point if owners.count(owner) == 1 else replace(point, name=f"{owner}/{owners[:k].count(owner)}"))
         for k, ((geom, point), owner) in enumerate(zip(found, owners, strict=True))
     ]
+    return [(geom, point) for geom, own in named for point in with_standing_points([own])]
 
 
 def _points_of(body: str, item: Any, place: Any, leaf: bool) -> list[ContactPoint]:
-    """Contact points of a geom at a place on its body: an ellipsoid whole, others by `shape_points`."""
+    """Contact points of a geom at a place on its body: an ellipsoid whole, others by `shape_contacts`."""
     if type(item.geometry).__name__ == "Ellipsoid":
         x, y, z, *turn = (float(number) for number in pin.SE3ToXYZQUAT(place))
         first, second, third = (float(radius) for radius in item.geometry.radii)
         quaternion = turn[0], turn[1], turn[2], turn[3]
         return [ContactEllipsoid(body, (x, y, z), radii=(first, second, third), quaternion=quaternion)]
-    found = []
-    for point, radius in shape_points(item, leaf):
-        x, y, z = (float(c) for c in place.act(point))
-        found.append(ContactPoint(body, (x, y, z), radius=radius))
-    return found
+    return shape_contacts(body, item.geometry, place, leaf)
 
 
 def _on_ground(source: Compiled, geom: int, ground: int | None, point: ContactPoint) -> ContactPoint:

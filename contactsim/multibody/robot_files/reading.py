@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from ...common.arguments import PATH, custom, either, one_of
 from ...common.lazy import dataclass
 from ...common.telling import tell
 from ...errors import InputError
-from ..contact_point import ContactPoint
+from ..contact_point import ContactPoint, ContactRim, with_standing_points
 from ..model_checks import link_frame
 
 ROOTS: dict[str, Callable[[], Any]] = {
@@ -203,7 +204,8 @@ def stored(source: GeometryFile) -> StoredGeometry:
 FOOT = re.compile(r"(^|[_\-/])(foot|feet|toe|sole)([_\-/]|\d*$)", re.IGNORECASE)
 CHOICES = ("auto", "all", "feet")
 MOST = 6  # names that a warning lists one by one
-EXTREMES = 8  # directions in which the extreme points of a mesh are taken: the corners of a cube
+CORNERS = tuple(product((-1.0, 1.0), repeat=3))  # of a cube
+EXTREMES = 8  # directions in which the extreme points of a mesh are taken: these corners
 
 
 def load_geometry(model: Any, source: Any) -> Any:
@@ -227,7 +229,8 @@ def automatic_contacts(model: Any, source: Any, choice: str = "auto") -> tuple[C
     """Contact points of a robot, with a warning of the geometry that has none, or only some of its points.
 
     sphere: its centre, with its radius. Box: eight corners. Capsule: the two ends of its axis, with its radius.
-    Cylinder: four points on each rim. Mesh: up to eight extreme points; in "auto" on links that carry no other link.
+    Cylinder: its two rims, each with its lowest point, and eight points of each on which it stands. Mesh: up to eight
+    extreme points; in "auto" on links that carry no other link.
     Feet whose geometry cannot be read are points at the origin of their link, with a warning. Links that stand still
     have none.
 
@@ -274,7 +277,8 @@ def _tell(model: Any, by_link: Mapping[str, Sequence[Any]], chosen: Container[st
     gone, rough = [], []
     for link, geometries in by_link.items():
         for geometry in geometries:
-            count = len(shape_points(geometry, choice == "all" or _is_leaf(model, link))) if link in chosen else 0
+            leaf = choice == "all" or _is_leaf(model, link)
+            count = len(shape_contacts(link, geometry.geometry, pin.SE3.Identity(), leaf)) if link in chosen else 0
             name = f"link '{link}' ({_kind(geometry)})"
             if not count:
                 gone.append(name)
@@ -305,40 +309,47 @@ def _is_leaf(model: Any, link: str) -> bool:
 
 
 def _link_points(model: Any, link: str, geometries: Sequence[Any], named: bool, whole: bool) -> list[ContactPoint]:
-    frame = link_frame(model, link)
+    placed = model.frames[link_frame(model, link)].placement
     leaf = whole or _is_leaf(model, link)
-    found: list[tuple[np.ndarray, float]] = []
+    found: list[ContactPoint] = []
     for geometry in geometries:
-        placement = model.frames[frame].placement.actInv(geometry.placement)
-        found += [(placement.act(point), radius) for point, radius in shape_points(geometry, leaf)]
+        found += shape_contacts(link, geometry.geometry, placed.actInv(geometry.placement), leaf)
     if not found and named:
-        found = [(np.zeros(3), 0.0)]
-    single = len(found) == 1
-    return [
-        ContactPoint(link, (float(p[0]), float(p[1]), float(p[2])), radius=r, name=link if single else f"{link}/{k}")
-        for k, (p, r) in enumerate(found)
-    ]
+        found = [ContactPoint(link)]
+    return with_standing_points(found if len(found) == 1 else numbered(found))
 
 
-def shape_points(geometry: Any, leaf: bool) -> list[tuple[np.ndarray, float]]:
-    """Contact points and radii of one collision shape, in the frame of the geometry."""
-    shape = geometry.geometry
+def numbered(points: Sequence[ContactPoint]) -> list[ContactPoint]:
+    """Contacts of one frame with the names FRAME/0, FRAME/1 and so on."""
+    return [replace(point, name=f"{point.frame}/{k}") for k, point in enumerate(points)]
+
+
+def shape_contacts(frame: str, shape: Any, place: Any, leaf: bool) -> list[ContactPoint]:
+    """Contacts of one collision shape of Coal's at a place (pin.SE3) on a frame, but for those on which discs stand."""
     kind = type(shape).__name__
+
+    def at(*point: float) -> tuple[float, float, float]:
+        x, y, z = place.act(np.array(point)).tolist()
+        return x, y, z
+
     if kind == "Sphere":
-        return [(np.zeros(3), float(shape.radius))]
+        return [ContactPoint(frame, at(0.0, 0.0, 0.0), float(shape.radius))]
     if kind == "Box":
-        return [(np.array(signs) * shape.halfSide, 0.0) for signs in product((-1.0, 1.0), repeat=3)]
+        return [ContactPoint(frame, at(*signs * shape.halfSide)) for signs in np.array(CORNERS)]
     if kind == "Capsule":
-        return [(np.array([0.0, 0.0, end * shape.halfLength]), float(shape.radius)) for end in (-1.0, 1.0)]
+        return [ContactPoint(frame, at(0.0, 0.0, end * shape.halfLength), float(shape.radius)) for end in (-1.0, 1.0)]
     if kind == "Cylinder":
-        rim = [(shape.radius * c, shape.radius * s) for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))]
-        return [(np.array([x, y, end * shape.halfLength]), 0.0) for end in (-1.0, 1.0) for x, y in rim]
+        x, y, z = place.rotation[:, 2].tolist()
+        ends = [(end, (end * x, end * y, end * z)) for end in (-1.0, 1.0)]
+        radius, half = float(shape.radius), shape.halfLength
+        return [ContactRim(frame, at(0.0, 0.0, end * half), axis=axis, rim=radius) for end, axis in ends]
     if leaf and hasattr(shape, "vertices"):
-        return _mesh_points(np.asarray(shape.vertices()))  # pinocchio has scaled them
+        points = np.asarray(shape.vertices())  # pinocchio has scaled them
+        return [ContactPoint(frame, at(*points[k])) for k in _extremes(points)]
     return []
 
 
-def _mesh_points(vertices: np.ndarray) -> list[tuple[np.ndarray, float]]:
-    corners = np.array(list(product((-1.0, 1.0), repeat=3)))
-    indices = np.unique(np.argmax(vertices @ corners.T, axis=0))
-    return [(vertices[i], 0.0) for i in indices[:EXTREMES]]
+def _extremes(vertices: np.ndarray) -> list[int]:
+    """The vertices that lie farthest in the directions of the corners of a cube."""
+    found: list[int] = np.unique(np.argmax(vertices @ np.array(CORNERS).T, axis=0)).tolist()
+    return found[:EXTREMES]

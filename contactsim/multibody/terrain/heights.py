@@ -99,7 +99,7 @@ class HeightField(Hills):
 
     def __init__(self, x: Any, y: Any, heights: Any, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         self.x, self.y = self._grid("x", x), self._grid("y", y)
-        self.field = finite("heights of the height field", heights, (len(self.x), len(self.y)))
+        self.field = finite("heights of the height field", self._in_rows(heights), (len(self.x), len(self.y)))
         self._cells = self._coefficients()
         self._lines = self.x.tolist(), self.y.tolist()
         self._low = np.array([self.x[0], self.y[0]])
@@ -108,6 +108,21 @@ class HeightField(Hills):
         cells = np.lib.stride_tricks.sliding_window_view(bends, (step + 1, step + 1))[::step, ::step]
         self._least_of_cells = float(cells.max(axis=(-2, -1)).min())
         super().__init__(float(bends.max()), velocity)
+
+    def _in_rows(self, heights: Any) -> Any:
+        """The heights, if they have a row for each x."""
+        wanted = len(self.x), len(self.y)
+        try:
+            shape = np.shape(heights)
+        except ValueError:  # rows of unequal length, which are told with what else is no array
+            return heights
+        if len(shape) == 2 and shape != wanted:
+            turned = ", such as their transpose" if shape[::-1] == wanted else ""
+            raise InputError(
+                f"the heights of the height field have shape {shape}; give a row for each of {wanted[0]} places x, with"
+                f" a number for each of {wanted[1]} places y{turned}"
+            )
+        return heights
 
     def _grid(self, name: str, values: Any) -> Array:
         words = f"at least {self.FEWEST} growing numbers"

@@ -139,6 +139,10 @@ class Hills(Terrain):
             gaps[near] = share * (distance - radii[near]) + (1.0 - share) * gaps[near]
         return gaps
 
+    def may_cover(self, t: float, points: Array) -> Array:
+        """Whether they are lower than the height at their places."""
+        return np.asarray(points[:, 2] < self.heights(t, points[:, :2]))
+
     def normals_below(self, t: float, centres: Array, radii: Array) -> Array:
         """Normals (k, 3) of the ground where spheres would touch it that were let down, or raised, vertically."""
         return self._standing(t, centres, radii)[2]

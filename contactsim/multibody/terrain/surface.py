@@ -144,6 +144,10 @@ class Terrain(ABC):
         """Distances (k,) of spheres from the ground [m]; far from it any smooth measure of the same sign will do."""
         return self.surface(t, centres).distance - radii
 
+    def may_cover(self, t: float, points: Array) -> Array:
+        """Whether points (k, 3) may be below its surface (k,): all, where that takes as much as the gaps."""
+        return np.ones(len(points), dtype=bool)
+
     def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
         """Bounds of changing distances between `t` and `t + duration`; None: unknown, and they are sampled."""
         return None

@@ -35,6 +35,7 @@ from .solids import native_sharp, native_solid, padded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from contactsim.contact_dynamics.survey import Survey
     from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from contactsim.multibody.terrain.plain_hills import PlainHills
 
@@ -197,6 +198,22 @@ class NativeArc(CompiledArc):
     def near(self, t: float, x: Array, distance: float) -> Array:
         """Contacts whose gaps are at most so large, those of bodies that are apart left out."""
         return np.array(_native.near(self._robot, self._mode, native_gaps(self._plain), t, x, distance), dtype=int)
+
+    def survey(
+        self, record: Array, places: tuple[Array, Array], watched: Array, placed: bool, directions: Array
+    ) -> Survey | None:
+        """What the check of a run asks of its steps."""
+        from contactsim.contact_dynamics.survey import Survey  # which runs do not need
+
+        given = self._robot, self._mode, native_gaps(self._plain), self._drive, watched.astype(float), placed
+        found = _native.survey(*given, *places, directions, np.ascontiguousarray(record))
+        if found is None:
+            return None
+        forces, rates, by_forces, *numbers, joints = found
+        shape = len(record), len(places[0])
+        placed_at = joints.reshape(*shape, -1, 4, 3) if placed else None
+        along = forces.reshape(*shape, self._mode.rows), rates.reshape(*shape, self._mode.rows)
+        return Survey(*along, by_forces[0], *numbers, joints=placed_at)
 
     def slips(self, t: float, x: Array) -> Array | None:
         """Contact velocities of the closed contacts."""

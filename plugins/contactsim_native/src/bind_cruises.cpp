@@ -12,6 +12,7 @@
 #include "cruise.hpp"
 #include "hiding.hpp"
 #include "meeting.hpp"
+#include "survey.hpp"
 
 using namespace native;
 
@@ -414,6 +415,35 @@ void bind_cruises(nb::module_& m) {
             return low_gaps(mode, gaps.contacts, gaps.couples, distance, sweep, x.data());
         },
         "Contacts whose gaps are at most so large, in rising order.");
+
+    m.def(
+        "survey",
+        [](const Robot& robot, const ContactMode& mode, const Gaps& gaps, const PythonDrive& drive,
+           Row watched, bool placed, Row shares, Row weights, Table directions,
+           Table record) -> nb::object {
+            const std::size_t nv = robot.nv, steps = record.shape(0), joints = placed ? robot.joints.size() : 0;
+            demand(record.shape(1) >= 4 + 3 * (robot.nq + nv + drive.memory) + 8 * (2 * nv + drive.memory),
+                   "a record of steps");
+            demand(watched.size() == gaps.contacts.size(), "whether each contact is watched");
+            demand(shares.size() && shares.size() == weights.size(), "weights of places of a step");
+            demand(directions.shape(0) == mode.closed.size() && directions.shape(1) == 2, "directions of each contact");
+            const Surveyed of{robot, mode, gaps, drive, {watched.data(), watched.data() + watched.size()}, placed};
+            std::vector<double> along = numbers(directions);
+            Survey found;
+            const Places places_of_a_step{numbers(shares), numbers(weights)};
+            const int count = static_cast<int>(steps), width = static_cast<int>(record.shape(1));
+            bool known;
+            {
+                nb::gil_scoped_release released;
+                known = survey(of, places_of_a_step, record.data(), count, width, along, found);
+            }
+            if (!known) return nb::none();
+            const std::size_t places = steps * shares.size(), rows = mode.rows;
+            return nb::make_tuple(table(found.forces, places, rows), table(found.rates, places, rows),
+                                  table(found.by_forces, 1, nv), found.without_contacts, found.work, found.moved,
+                                  found.force, found.speed, found.depth, table(found.joints, places, 12 * joints));
+        },
+        "What is seen of steps, see `Survey`; None where the motion is not known.");
 
     m.def(
         "slips",

@@ -32,6 +32,12 @@ struct Dop853 {
     std::vector<double> grid;                // (g,) shares of a step
     std::vector<double> to_grid, to_slopes;  // (g, 6) each: from samples to values there, and to their slopes
     Lower third, fifth;
+
+    // The functions of the share of a step that a dense output is the sum of.
+    static std::array<double, PARTS> powers(double s) {
+        const double r = 1.0 - s, b = s * r, c = b * s, d = b * b, e = d * s, f = d * b;
+        return {s, b, c, d, e, f, f * s};
+    }
 };
 
 // What goes on from step to step; arrays are the caller's and are changed in place.

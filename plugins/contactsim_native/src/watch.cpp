@@ -17,9 +17,7 @@ bool Voyage::values_within(double t, const double* x, double* values) {
 }
 
 const double* Voyage::state_at(double t) {
-    const double s = (t - step_.t0) / (step_.until - step_.t0), r = 1.0 - s;
-    const double b = s * r, c = b * s, d = b * b, e = d * s, f = d * b;
-    const double powers[Dop853::PARTS] = {s, b, c, d, e, f, f * s};
+    const auto powers = Dop853::powers((t - step_.t0) / (step_.until - step_.t0));
     std::vector<double>& dx = shift_;
     dx = step_.y;
     for (int p = 0; p < Dop853::PARTS; ++p) add_scaled(dx.data(), powers[p], &step_.parts[p * n_], n_);
