@@ -20,8 +20,8 @@ Nearly parallel to a ridge that is straight, at a yaw y, M = k y^2 is small: the
 M L^2 / 8 high, and its point runs from end to end while the body rocks by M L, at up to 1.2 sqrt(g / h) where that
 is h high.
 So an edge has a point of its own where its hump is higher than STRAIGHT_HUMP, M > `least`; below that its ends hold it.
-As M rises they do LATER, too, the edge is hidden while they touch, and takes over from them, wherever its point is; as
-M falls they come to the ground at the same M, and the edge ends LATER.
+As M rises those that touch do LATER, the edge is hidden meanwhile, and takes over from all of them, wherever its point
+is; as M falls they come to the ground at the same M, and the edge ends LATER.
 
 Long edges and wide faces are cut into pieces, features of their own that hand over to each other at their ends, so that
 an edge can lie on several humps. One piece has one point: where a ground has two humps below a piece, it is that of the
@@ -503,7 +503,7 @@ class FlatOnHills(PassingPair):
 
     def _free(self, settled: Settled, place: Place) -> bool:
         """Whether the features that begin here leave it to this one."""
-        return all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
+        return all(self._clear(settled, place.R_a, k, False) > 0.0 for k in range(len(self.onward)))
 
     def _clearance(self, place: Place) -> tuple[float, bool]:
         if (compiled := self._compiled) is not None and (
@@ -563,14 +563,15 @@ class FlatOnHills(PassingPair):
         if side == BENT:
             return (_lowest(found.bend) / self.least - (1.0 - LATER)) / self.ground.curvature
         if side >= ONWARD:
-            return self._clear(found, place.R_a, side - ONWARD, 1.0)
+            return self._clear(found, place.R_a, side - ONWARD, True)
         return found.way @ self.into[side - 1] + self.room[side - 1] + RIM
 
-    def _clear(self, found: Settled, R: Array, k: int, rims: float) -> Array:
-        """(e . N + S rims RIM) / curvature, where the ground bends along e [m].
+    def _clear(self, found: Settled, R: Array, k: int, closed: bool) -> Array:
+        """(e . N + S RIM) / curvature, where the ground bends along e [m]; half of RIM while it is open.
 
-        It is zero where the next feature touches that many times RIM from where it begins, or nearer. Where S is less
-        than the least bend of that one, or LATER more, it is not passed: what is left of that stands for e . N.
+        It is zero where the next feature touches that far from where it begins, or nearer. Where S is less than the
+        least bend of that one, or LATER more while it is closed, it is not passed: what is left of that stands for
+        e . N.
         """
         e = self._onward(R, found.way)[k]
         across = turned(found.hessian, e)
@@ -578,8 +579,9 @@ class FlatOnHills(PassingPair):
         bend = (e * across).sum(axis=-1) - (mixed * np.linalg.solve(found.bend, mixed[..., None])[..., 0]).sum(axis=-1)
         rising, curvature = (e * found.normal).sum(axis=-1), self.ground.curvature
         rising = rising - self.taper * float(np.linalg.norm(self.onward[k]))
-        straight = (1.0 + LATER - bend / self.leasts[k]) / curvature
-        risen = (rising + rims * RIM * bend) / curvature + TINY_WAY
+        rim, straight = (RIM, 1.0 + LATER) if closed else (0.5 * RIM, 1.0)
+        straight = (straight - bend / self.leasts[k]) / curvature
+        risen = (rising + rim * bend) / curvature + TINY_WAY
         return np.where(straight.real > risen.real, straight, risen)
 
     def piece(self, place: Place, region: Region) -> Region | None:

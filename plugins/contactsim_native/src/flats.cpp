@@ -328,7 +328,7 @@ bool Flat::is_free(const Pose& pose, const Lowest& here) const {
         if (whole() ? beyond <= 0.0 : beyond >= 0.0) return false;
     }
     for (std::size_t k = 0; k < onward.size(); ++k) {
-        if (!(clear(pose, here, k, 0.5) > 0.0)) return false;
+        if (!(clear(pose, here, k, false) > 0.0)) return false;
     }
     return true;
 }
@@ -345,7 +345,7 @@ std::optional<Vec3> Flat::runs_along(const Pose& pose, const Lowest& here) const
     return side * (1.0 / length(side));
 }
 
-double Flat::clear(const Pose& pose, const Lowest& here, std::size_t k, double rims) const {
+double Flat::clear(const Pose& pose, const Lowest& here, std::size_t k, bool closed) const {
     const Vec3 e = onward_at(pose, here.way)[k];
     Vec3 arm;
     const std::array<Vec3, 2> A = laid(pose, here.way, arm);
@@ -354,12 +354,13 @@ double Flat::clear(const Pose& pose, const Lowest& here, std::size_t k, double r
     const Way back = solved(bent(pose, here.way, A, here.normal, here.hessian), dim(), mixed);
     const double bend = native::dot(e, across) - (dim() ? dot(mixed, back) : 0.0);
     const double rising = native::dot(e, here.normal) - taper * length(e), curvature = hills->curvature();
-    const double straight = (1.0 + rules.later - bend / leasts[k]) / curvature;
-    return std::max(straight, (rising + rims * rules.rim * bend) / curvature + rules.tiny_way);
+    const double rim = closed ? rules.rim : 0.5 * rules.rim;
+    const double straight = (1.0 + (closed ? rules.later : 0.0) - bend / leasts[k]) / curvature;
+    return std::max(straight, (rising + rim * bend) / curvature + rules.tiny_way);
 }
 
 double Flat::margin(const Pose& pose, const Lowest& here, int side) const {
-    if (side >= ONWARD) return clear(pose, here, static_cast<std::size_t>(side - ONWARD), 1.0);
+    if (side >= ONWARD) return clear(pose, here, static_cast<std::size_t>(side - ONWARD), true);
     if (side == BENT) return (lowest(pose, here) / least - (1.0 - rules.later)) / hills->curvature();
     if (side == TILT) {
         const double leant = tilt(pose, here);

@@ -145,7 +145,7 @@ class Flat {
     std::vector<Vec3> onward_at(const Pose& pose, const Way& way) const;
     bool is_free(const Pose& pose, const Lowest& here) const;
     double tilt(const Pose& pose, const Lowest& here) const;
-    double clear(const Pose& pose, const Lowest& here, std::size_t k, double rims) const;
+    double clear(const Pose& pose, const Lowest& here, std::size_t k, bool closed) const;
 };
 
 }  // namespace native
