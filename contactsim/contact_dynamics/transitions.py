@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import hypot
@@ -192,6 +192,7 @@ class RigidContacts:
         if any(kind.startswith(SIDE) for kind in kinds.values()):
             mode, beyond = self._change_regions(mode, kinds)
             following = self._taking_over(x, mode, beyond)
+            beyond |= self._ending_with(x, mode, following)
         touching = {*mode.closed, *(i for i, kind in kinds.items() if kind == "gap"), *following}
         if not alone:
             touching |= self._near(t, x, mode)
@@ -273,9 +274,15 @@ class RigidContacts:
         world, rounding = self._world, self._world.place_rounding(x)
         window = ONE_INSTANT * world.tolerances.event_time
         low = self._low(t, x, mode, max(world.tolerances.gap, rounding))
-        return {
+        near = {
             i for i, gap, rate in low if gap <= rounding + window * abs(rate) or abs(rate) <= world.tolerances.speed
         }
+        return near - self._hidden(x, mode) if near else near
+
+    def _hidden(self, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that touch where a closed one does: they take over where that ends."""
+        mechanism, q = self._world.mechanism, self._world.q(x)
+        return {j for i in mode.closed for j in mechanism.taking_over(q, i, mode.contacts[i].region)}
 
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
@@ -356,6 +363,12 @@ class RigidContacts:
         mechanism, q, states = self._world.mechanism, self._world.q(x), mode.contacts
         found = {j: i for i in sorted(ended) for j in mechanism.taking_over(q, i, states[i].region)}
         return {j: i for j, i in found.items() if states[j].enabled and not states[j].closed}
+
+    def _ending_with(self, x: Array, mode: SystemMode, following: Collection[int]) -> set[int]:
+        """Closed contacts that touch where one does that takes over: those behind them are one with it, too."""
+        mechanism, q = self._world.mechanism, self._world.q(x)
+        closed = mode.closed if following else ()
+        return {i for i in closed if not {*following}.isdisjoint(mechanism.taking_over(q, i, mode.contacts[i].region))}
 
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._world.mechanism.enabled[i]

@@ -48,6 +48,7 @@ ONE_POINT = 1e-6  # m: contacts of round bodies this near to each other, with on
 # beyond the rim of an end the nearest points are as far apart as RIM over the sine at which rims cross there, at most,
 ONE_NORMAL = 1e-5  # rad: and normals that are one there, as RIM over a radius of 1 cm
 RULED = 1e-8  # curvature of the ground along an edge, relative to the largest, below which it is ruled: ends hold it
+STRAIGHT_HUMP = 1e-10  # m: a hump below an edge or a side that is no higher between its ends is none: these hold it
 PARALLEL_EDGES = 1e-7  # sine of the angle of edges that are parallel: their vertices meet, within RIM on 1 m
 PARALLEL_RIMS = 1e-4  # sine of the angle of rims below which sides take their place, off by its square times the radius
 ARC = 1e-6  # by which a normal may miss the arc of an edge: in a face it lies at the end of it

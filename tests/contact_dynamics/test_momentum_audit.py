@@ -83,3 +83,16 @@ def test_slips_that_stop_take_no_impulse_that_is_told() -> None:
     rolls = cs.simulate(ball, cs.State([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], [1.0, 0.3, 0.0, 1.0, 2.0, 3.0]), (0.0, 0.5))
     assert rolls.events[0].impulses == {}
     assert rolls.check()["impulses of jumps [relative]"] <= 1e-12
+
+
+def test_a_corner_that_takes_over_from_a_stuck_edge_takes_none_either() -> None:
+    """It is RIM beyond the point that stands still, where that moves at RIM times 43 rad/s; and it opens at once."""
+    rng = np.random.default_rng([2, 11])
+    hull = cs.Robot.hull(1.0, rng.uniform(-1.0, 1.0, (12, 3)) * [0.08, 0.06, 0.05], friction=0.6)
+    axis, angle, place = rng.normal(size=3), rng.uniform(0.0, 3.0), rng.uniform(-1.0, 1.0, 2)
+    q = [*place, 0.2, *np.sin(0.5 * angle) * axis / np.linalg.norm(axis), np.cos(0.5 * angle)]
+    nodes, heights = np.linspace(-3.0, 3.0, 25), 0.02 * np.random.default_rng(4).normal(size=(25, 25))
+    system = cs.ContactSystem(hull, terrain=cs.terrain.HeightField(nodes, nodes, heights))
+    tumbles = cs.simulate(system, cs.State(q, [*0.2 * rng.normal(size=3), *rng.normal(size=3)]), (0.0, 0.184))
+    assert tumbles.events[-1].transitions["hull/edge14"] == (cs.Mode.STICK, cs.Mode.OPEN)
+    assert tumbles.check()["impulses of jumps [relative]"] <= 1e-11

@@ -26,7 +26,7 @@ import numpy as np
 from ...common.arrays import Array
 from ..zero import RIM
 from .features import Place, turned
-from .hill_features import FlatOnHills, Nearest, Search, Settled
+from .hill_features import BENT, LATER, FlatOnHills, Nearest, Search, Settled
 from .plain_flats import PlainDisc, PlainFlat
 from .shapes import Region
 
@@ -34,7 +34,6 @@ ALONE = 4.0  # tilts in units of r k from which on a rim has one nearest point
 WHOLE = 0.8  # tilt up to which that may be; rims for which it is more are always cut
 SAME = 1.0 - 1e-9  # share of half a sector from which on a sample is an end of it
 TINY = 1e-6  # rad: turns of normals about which nothing is said
-LATER = 0.1  # share of it by which a closed rim, or sector, ends later than the other one begins
 TILT = 50  # side on which a rim becomes one, or is cut
 ROUND = 1  # side on which a face ends at its rim
 
@@ -152,9 +151,19 @@ class ArcOnHills(FlatOnHills):
         """-e . N (...)."""
         return -(turned(R, self._turned(found.way)[0]) * found.normal).sum(axis=-1)
 
+    @property
+    def ends_edges(self) -> bool:
+        """Always: the side begins at it."""
+        return True
+
+    def runs_along(self, place: Place) -> Array | None:
+        """None: it bends itself."""
+        return None
+
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its ends, its tilt, and the directions that lead on from it."""
-        return super().sides(region) if self.alone is None else (*super().sides(region), TILT)
+        own = tuple(side for side in super().sides(region) if side != BENT)
+        return own if self.alone is None else (*own, TILT)
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """See `FlatOnHills`; how far the tilt is from where it ends, as a way of the rim [m]."""
@@ -185,12 +194,12 @@ class FaceOnHills(FlatOnHills):
         return min(super()._inside(found), self.rim - float(np.linalg.norm(found.way + self.off)))
 
     def sides(self, region: Region) -> tuple[int, ...]:
-        """Its borders, then its rim."""
-        return tuple(range(1, len(self.room) + 2))
+        """Its borders, then its rim, and its bend."""
+        return *range(1, len(self.room) + 2), BENT
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """Distance of the nearest point from a border, or the rim, and RIM."""
-        if side <= len(self.room):
+        if side <= len(self.room) or side == BENT:
             return super().margin(place, region, side)
         ways = self._settled(place).way + self.off
         return self.rim - np.sqrt((ways * ways).sum(axis=-1)) + RIM

@@ -184,6 +184,15 @@ class FeaturePair(ABC):
         """Whether its open gap is raised at one place, where it could touch else."""
         return False
 
+    @property
+    def ends_edges(self) -> bool:
+        """Whether edges begin at it that can be too straight to act between their ends."""
+        return False
+
+    def runs_along(self, place: Place) -> Array | None:
+        """Direction (3,) of an edge that is one with its ends, as it is nearly too straight to act; None of others."""
+        return None
+
     def met_gap(self, place: Place) -> float:
         """The gap of one place as it goes on from where it is met: not raised."""
         return self.open_gap(place)

@@ -16,6 +16,13 @@ so that both have one point, one normal and one gap where e . N = 0. A feature e
 one begins half of RIM behind it. Where S vanishes, on ground that is ruled along e, the next feature has no point of
 its own: it lies on the ground where its ends do, which hold it.
 
+Nearly parallel to a ridge that is straight, at a yaw y, M = k y^2 is small: the hump below an edge of length L is
+M L^2 / 8 high, and its point runs from end to end while the body rocks by M L, at up to 1.2 sqrt(g / h) where that
+is h high.
+So an edge has a point of its own where its hump is higher than STRAIGHT_HUMP, M > `least`; below that its ends hold it.
+As M rises those that touch do LATER, the edge is hidden meanwhile, and takes over from all of them, wherever its point
+is; as M falls they come to the ground at the same M, and the edge ends LATER.
+
 Long edges and wide faces are cut into pieces, features of their own that hand over to each other at their ends, so that
 an edge can lie on several humps. One piece has one point: where a ground has two humps below a piece, it is that of the
 higher one.
@@ -24,6 +31,7 @@ higher one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +40,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import OFF, RIM, RULED, SETTLED_WAY
+from ..zero import OFF, RIM, SETTLED_WAY
 from .features import Bodies, Meet, PassingPair, Place, at, cross, turned
 from .plain_flats import CompiledFlats, PlainFlat, PlainLowest, Searches
 from .shapes import Region
@@ -52,6 +60,9 @@ BEYOND = 4.0  # radii of the ball around a piece up to which its nearest point i
 ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
 ACTING: Region = (0,)  # the one region of what is closed
 OPEN: Region = (1,)  # the one of what is open
+BENT = 51  # side on which an edge or a face becomes straight
+LATER = 0.1  # share of a bend, or a tilt, by which what is closed ends later than the other one begins
+NEARLY = 1.25  # bends in units of the least up to which an edge may take over from its ends, wherever it touches
 TINY_WAY = 1e-12  # m: a corner or edge that lies on the ground tilts by this much of its own, in radii of curvature
 
 
@@ -123,6 +134,19 @@ class Settled(NamedTuple):
     bend: Array
 
 
+def _ends_edges(self: FlatOnHills) -> bool:
+    """Whether edges begin at it."""
+    return not len(self.along)
+
+
+def _runs_along(self: FlatOnHills, place: Place) -> Array | None:
+    """Direction (3,) of an edge whose own point is one with those of its ends: it has hardly begun to act."""
+    if len(self.along) != 1 or (found := self._own(place)) is None or self._stands_out(place, found, NEARLY):
+        return None
+    side = self._at(place, found).along[0] - self.taper * found.normal
+    return np.asarray(side / np.linalg.norm(side))
+
+
 @dataclass(frozen=True, eq=False)
 class FlatOnHills(PassingPair):
     """A corner, an edge or a face of A, or a piece of one, against hills; these stand for B, at the world's origin.
@@ -139,6 +163,8 @@ class FlatOnHills(PassingPair):
         spacing: no point of it is farther from a sample [m].
         radius: of what is rounded around it, where s = 0 [m].
         taper: c, by which that grows along an edge, and along the edges that begin at a corner.
+        least: of M, below which the ground is straight along it: it does not act [1/m].
+        leasts: the same (k,) of S towards the features that begin here.
         among: the features of its robot that a compiled engine may search for, and its number there; None: none does.
     """
 
@@ -152,6 +178,8 @@ class FlatOnHills(PassingPair):
     spacing: float
     radius: float = 0.0
     taper: float = 0.0
+    least: float = 0.0
+    leasts: Sequence[float] = ()
     among: tuple[Searches, int] | None = None
 
     extent_b = None
@@ -208,7 +236,7 @@ class FlatOnHills(PassingPair):
     def plain(self) -> PlainFlat:
         """Itself as plain data."""
         parts = self.centre, self.along, self.into, self.room, self.onward, self.samples, self.spacing, self.radius
-        return PlainFlat("plain", *parts, self.taper, None)
+        return PlainFlat("plain", *parts, self.taper, self.least, tuple(self.leasts), None)
 
     @property
     def _compiled(self) -> tuple[CompiledFlats, int] | None:
@@ -332,7 +360,7 @@ class FlatOnHills(PassingPair):
             if least is not None and gap - self._sag > self._gap(least):
                 break
             found = self._reached(place, search, k, within=True) if self._leads(place, search, k) else None
-            if found is not None and self._inside(found) > 0.5 * RIM:
+            if found is not None and self._inside(found) > 0.5 * RIM and self._stands_out(place, found, 1.0):
                 least = found if least is None or self._gap(found) < self._gap(least) else least
         return least
 
@@ -375,7 +403,7 @@ class FlatOnHills(PassingPair):
         """
         farthest, inside = self.spacing if within else BEYOND * self.ball[1], 0.0
         last, limit = np.inf, self.spacing
-        before, least = np.zeros(len(way)), RULED * self.ground.curvature
+        before, least = np.zeros(len(way)), (1.0 if within else 0.5) * self.least
         for _ in range(ROUNDS):
             along, arm = self._laid(place.R_a, way)
             core = place.o_a + arm
@@ -402,6 +430,10 @@ class FlatOnHills(PassingPair):
             if inside < -farthest and inside < was:
                 return None
         return None
+
+    def _stands_out(self, place: Place, here: Nearest, share: float) -> bool:
+        """Whether the ground bends by more than a share of the least bend there."""
+        return not len(here.way) or float(_lowest(self._at(place, here).bend)) > share * self.least
 
     def _at(self, place: Place | Bodies, here: Nearest) -> Settled:
         along = self._laid(place.R_a, here.way)[0]
@@ -466,9 +498,12 @@ class FlatOnHills(PassingPair):
         high = bool(len(self.along)) and not self._clearance(place)[1]
         return not high and self._acting(place) is not None
 
+    ends_edges = property(_ends_edges)
+    runs_along = _runs_along
+
     def _free(self, settled: Settled, place: Place) -> bool:
         """Whether the features that begin here leave it to this one."""
-        return all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
+        return all(self._clear(settled, place.R_a, k, False) > 0.0 for k in range(len(self.onward)))
 
     def _clearance(self, place: Place) -> tuple[float, bool]:
         if (compiled := self._compiled) is not None and (
@@ -495,7 +530,7 @@ class FlatOnHills(PassingPair):
         return self.near_gap(place) if near else distance
 
     def near_gap(self, place: Place) -> float:
-        """The distance where it acts; else that of the nearest sample, at most, and OFF.
+        """The distance where it acts; else at least as little as it may be between samples, and OFF.
 
         What is in the ground by more is below zero, whether it acts or not, if it is not rounded (the ends of what is
         rounded may stand out of the body): features of which each acts for a moment only, as in a long step of a body
@@ -505,7 +540,7 @@ class FlatOnHills(PassingPair):
         if found is not None:
             return self._gap(found)
         low = self._looked(place).low
-        return low if self._sunk(low) else max(low, 0.0) + OFF
+        return low if self._sunk(low) else max(low - self._sag, 0.0) + OFF
 
     def _sunk(self, low: float) -> bool:
         return low < -OFF and not self.radius
@@ -515,20 +550,28 @@ class FlatOnHills(PassingPair):
         return self._clearance(place)[1] and self._sunk(self._looked(place).low) and self._acting(place) is None
 
     def sides(self, region: Region) -> tuple[int, ...]:
-        """Its borders, from 1 on, and the directions that lead on from it."""
-        return *range(1, len(self.room) + 1), *range(ONWARD, ONWARD + len(self.onward))
+        """Its borders, from 1 on, the directions that lead on from it, and its bend."""
+        bent = (BENT,) if len(self.along) else ()
+        return *range(1, len(self.room) + 1), *range(ONWARD, ONWARD + len(self.onward)), *bent
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
-        """Distance of the nearest point from a border, and RIM; or what tells of another feature that is nearer."""
+        """Distance of the nearest point from a border, and RIM; or what tells of another feature that is nearer.
+
+        Of its bend: M / least, less that from which on it is straight, in radii of curvature.
+        """
         found = self._settled(place)
+        if side == BENT:
+            return (_lowest(found.bend) / self.least - (1.0 - LATER)) / self.ground.curvature
         if side >= ONWARD:
-            return self._clear(found, place.R_a, side - ONWARD, 1.0)
+            return self._clear(found, place.R_a, side - ONWARD, True)
         return found.way @ self.into[side - 1] + self.room[side - 1] + RIM
 
-    def _clear(self, found: Settled, R: Array, k: int, rims: float) -> Array:
-        """(e . N + S rims RIM) / curvature, as long as the ground bends along e; else it is never passed [m].
+    def _clear(self, found: Settled, R: Array, k: int, closed: bool) -> Array:
+        """(e . N + S RIM) / curvature, where the ground bends along e [m]; half of RIM while it is open.
 
-        It is zero where the next feature touches that many times RIM from where it begins, or nearer.
+        It is zero where the next feature touches that far from where it begins, or nearer. Where S is less than the
+        least bend of that one, or LATER more while it is closed, it is not passed: what is left of that stands for
+        e . N.
         """
         e = self._onward(R, found.way)[k]
         across = turned(found.hessian, e)
@@ -536,9 +579,10 @@ class FlatOnHills(PassingPair):
         bend = (e * across).sum(axis=-1) - (mixed * np.linalg.solve(found.bend, mixed[..., None])[..., 0]).sum(axis=-1)
         rising, curvature = (e * found.normal).sum(axis=-1), self.ground.curvature
         rising = rising - self.taper * float(np.linalg.norm(self.onward[k]))
-        ruled = bend.real <= RULED * curvature
-        held = np.where(rising.real < 0.0, -rising, rising) / curvature + RIM
-        return np.where(ruled, held, (rising + rims * RIM * bend) / curvature + TINY_WAY)
+        rim, straight = (RIM, 1.0 + LATER) if closed else (0.5 * RIM, 1.0)
+        straight = (straight - bend / self.leasts[k]) / curvature
+        risen = (rising + rim * bend) / curvature + TINY_WAY
+        return np.where(straight.real > risen.real, straight, risen)
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """Where it acts."""
@@ -551,10 +595,18 @@ class FlatOnHills(PassingPair):
         most = float(growth.curvature[0])
         if not len(self.along):
             return most * speed * speed
-        found, least = self._own(place), RULED * self.ground.curvature
+        found, least = self._own(place), self.least
         if found is not None:
             least = max(0.5 * float(np.linalg.eigvalsh(self._at(place, found).bend)[0]), least)
         return most * speed * speed + (most * speed + spin) ** 2 / least
+
+
+def _lowest(bend: Array) -> Array:
+    """The least eigenvalue (...) of M (..., d, d); analytic."""
+    if bend.shape[-1] == 1:
+        return np.asarray(bend[..., 0, 0])
+    half, mixed = 0.5 * (bend[..., 0, 0] - bend[..., 1, 1]), bend[..., 0, 1]
+    return np.asarray(0.5 * (bend[..., 0, 0] + bend[..., 1, 1]) - np.sqrt(half * half + mixed * mixed))
 
 
 def clearances(ground: Hills, middles: Array, spans: Array, radii: Array) -> tuple[Array, Array]:

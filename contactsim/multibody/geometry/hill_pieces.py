@@ -21,7 +21,7 @@ from ..mechanism import kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..terrain import Terrain
 from ..terrain.hills import Hills
-from ..zero import LEAST_HUMP, ON_SOLID
+from ..zero import LEAST_HUMP, ON_SOLID, RULED, STRAIGHT_HUMP
 from .bodies import PlacedShape, bodies_of
 from .closest_points.features import Circle, Point
 from .convex import Flat, Round
@@ -172,6 +172,16 @@ def _plain(point: ContactPoint, first: ContactPoint, radius: float, kind: type =
 # --- features -----------------------------------------------------------------------------------------------------
 
 
+def least_bend(ground: Hills, length: float) -> float:
+    """Of the ground along a length [m], from which on that meets a hump of its own [1/m]: h = M L^2 / 8."""
+    return max(RULED * ground.curvature, 8.0 * STRAIGHT_HUMP / length**2)
+
+
+def _across(core: Polyhedron) -> float:
+    """Length from corner to corner of its faces, at most [m]."""
+    return 2.0 * float(np.linalg.norm(core.vertices - core.vertices.mean(axis=0), axis=1).max())
+
+
 def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
     """Its edges and faces, piece by piece."""
     core, apart = body.core, ground.apart()
@@ -191,9 +201,11 @@ def corners_of(body: OnHills, ground: Hills) -> list[PairShape]:
     if core is None:
         return found
     for k in range(len(body.points)):
-        onward = np.array([sense * core.directions[e] for e, sense in core.edges_of_vertices[k]]) / body.cosine
+        edges = core.edges_of_vertices[k]
+        onward = np.array([sense * core.directions[e] for e, sense in edges]) / body.cosine
+        leasts = [least_bend(ground, body.cosine * float(core.lengths[e])) for e, _ in edges]
         features = ground, core.vertices[k], NOTHING, np.zeros((0, 0)), np.zeros(0), onward, np.zeros((1, 0)), 0.0
-        corner = FlatOnHills(*features, body.radius, body.taper)
+        corner = FlatOnHills(*features, body.radius, body.taper, leasts=leasts)
         found.append(_pair(body, f"corner{k}", corner))
     return found
 
@@ -220,12 +232,14 @@ def _of_disc(body: OnHills, k: int, disc: Circle, ground: Hills) -> Iterator[Pai
     samples = np.linspace(-half, half, SAMPLES)[:, None]
     side = None if body.core is None else body.taper
     onward = np.zeros((1 if side is None else 2, 3))  # of the face and the side: they turn with the way
+    lengths = [2.0 * r] if body.core is None else [2.0 * r, body.cosine * float(body.core.lengths[0])]
+    leasts = RULED * ground.curvature, [least_bend(ground, length) for length in lengths]
 
     def arc(angle: float, into: Array, room: Array, samples: Array) -> ArcOnHills:
         first = np.cos(angle) * along[1] - np.sin(angle) * along[0]
         spacing = half / (SAMPLES - 1)
         features = ground, disc.centre, first[None], into, room, onward, samples, spacing
-        return ArcOnHills(*features, axis=outward, rim=r, alone=tilt, side=side)
+        return ArcOnHills(*features, 0.0, 0.0, *leasts, axis=outward, rim=r, alone=tilt, side=side)
 
     if tilt is not None:
         around = np.linspace(-np.pi * r, np.pi * r, parts * (SAMPLES - 1), endpoint=False)[:, None]
@@ -241,7 +255,8 @@ def _disc_face(ground: Hills, centre: Array, along: Array, r: float) -> FaceOnHi
     ways = np.stack([np.outer(rings, np.cos(angles)), np.outer(rings, np.sin(angles))], axis=-1).reshape(-1, 2)
     samples = np.concatenate([np.zeros((1, 2)), ways])
     none = np.zeros((0, 2)), np.zeros(0), NOTHING
-    return FaceOnHills(ground, centre, along, *none, samples, r / RINGS, rim=r, off=np.zeros(2))
+    least = least_bend(ground, 2.0 * r)
+    return FaceOnHills(ground, centre, along, *none, samples, r / RINGS, least=least, rim=r, off=np.zeros(2))
 
 
 def _cuts(low: float, high: float, apart: float, most: int) -> Array:
@@ -252,6 +267,7 @@ def _cuts(low: float, high: float, apart: float, most: int) -> Array:
 def _of_edge(body: OnHills, core: Polyhedron, k: int, ground: Hills, apart: float) -> list[FlatOnHills]:
     start, along = core.vertices[core.edges[k, 0]], core.directions[k]
     onward = core.into[k] if core.loops else NOTHING
+    least, leasts = least_bend(ground, float(core.lengths[k])), len(onward) * [least_bend(ground, _across(core))]
     cuts, found = _cuts(0.0, float(core.lengths[k]), apart, MOST[0]), []
     half = 0.5 * float(cuts[1])
     into, room = body.cosine * np.array([[1.0], [-1.0]]), body.cosine * np.array([half, half])
@@ -259,7 +275,8 @@ def _of_edge(body: OnHills, core: Polyhedron, k: int, ground: Hills, apart: floa
     for middle in 0.5 * (cuts[1:] + cuts[:-1]):
         centre, spacing = start + middle * along, half / (SAMPLES - 1)
         features = ground, centre, along[None], into, room, onward, samples, spacing
-        found.append(FlatOnHills(*features, body.radius + body.taper * float(middle), body.taper))
+        round_ = body.radius + body.taper * float(middle)
+        found.append(FlatOnHills(*features, round_, body.taper, least, leasts))
     return found
 
 
@@ -274,7 +291,8 @@ def _of_face(core: Polyhedron, k: int, ground: Hills, apart: float) -> list[Flat
         low, high = (np.array([cuts[0][i + n], cuts[1][j + n]]) for n in (0, 1))
         piece = _clipped(flat, low, high)
         if len(piece) > 2:
-            found.append(_piece(ground, corners[0], along, piece, 0.5 * (low + high), 0.5 * (high - low)))
+            whole = _piece(ground, corners[0], along, piece, 0.5 * (low + high), 0.5 * (high - low))
+            found.append(replace(whole, least=least_bend(ground, _across(core))))
     return found
 
 

@@ -36,7 +36,7 @@ class PlainFlat(NamedTuple):
 
     Attributes:
         kind: "plain", or "arc" and "face" of a disc.
-        centre, along, into, room, onward, samples, spacing, radius, taper: as there.
+        centre, along, into, room, onward, samples, spacing, radius, taper, least, leasts: as there.
         disc: of what is no plain one.
     """
 
@@ -50,6 +50,8 @@ class PlainFlat(NamedTuple):
     spacing: float
     radius: float
     taper: float
+    least: float
+    leasts: tuple[float, ...]
     disc: PlainDisc | None
 
 

@@ -4,12 +4,14 @@ Side, rims and ends of a cylinder, axis and round ends of a capsule, corners of 
 over its edge, and the faces, edges and corners that they meet, end a little beyond the place where the next of them
 begins to touch. There the gap of the one that is still open is that of the closed one, but for the square of the way
 beyond that place: it says nothing new, and would fire as a guard by rounding. So it is hidden while the closed one
-lasts, and closes where that ends.
+lasts, and closes where that ends. So is an edge on hills that is nearly too straight to act between its ends, while one
+of these is closed: its point is anywhere between them, on the line on which they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +21,20 @@ from .features import Bodies, PairShape, Place
 from .shapes import Region
 
 STILL = np.zeros(6)
-Met = tuple[Array, Array]  # a point (3,) and the normal (3,) there, from one body to the other
+
+
+class Met(NamedTuple):
+    """Where a feature touches.
+
+    Attributes:
+        x: a point (3,).
+        n: the normal (3,) there, from one body to the other.
+        end: whether edges begin there.
+    """
+
+    x: Array
+    n: Array
+    end: bool
 
 
 class Takeovers:
@@ -69,17 +84,22 @@ class Takeovers:
             if self._pairs[k].features.takes_over and self._couple(k) in couples:
                 held[self._couple(k)].append(self._met(k, place(k), region))
         acting = [k for k in near if not self._pairs[k].features.lifted(place(k))]
-        return [k for k in acting if self._is_one(self._met(k, place(k)), held[self._couple(k)])]
+        return [k for k in acting if self._is_one(k, place(k), held[self._couple(k)])]
 
     def _met(self, k: int, place: Place, region: Region | None = None) -> Met:
         features = self._pairs[k].features
         region = features.open_region(place) if region is None else region
         found = features.meet(Bodies(*place, STILL, STILL, STILL, STILL), region)
-        return found.x, found.n if self._pairs[k].joint_a < self._pairs[k].joint_b else -found.n
+        n = found.n if self._pairs[k].joint_a < self._pairs[k].joint_b else -found.n
+        return Met(found.x, n, features.ends_edges)
 
-    @staticmethod
-    def _is_one(met: Met, others: Iterable[Met]) -> bool:
-        x, n = met
-        return any(
-            float(np.linalg.norm(x - y)) <= ONE_POINT and float(np.linalg.norm(n - m)) <= ONE_NORMAL for y, m in others
-        )
+    def _is_one(self, k: int, place: Place, others: Iterable[Met]) -> bool:
+        own, along = self._met(k, place), self._pairs[k].features.runs_along(place)
+
+        def far(there: Met) -> float:
+            way = own.x - there.x
+            if along is not None and there.end:
+                way = way - (way @ along) * along
+            return float(np.linalg.norm(way))
+
+        return any(far(m) <= ONE_POINT and float(np.linalg.norm(own.n - m.n)) <= ONE_NORMAL for m in others)

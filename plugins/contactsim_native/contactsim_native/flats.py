@@ -22,7 +22,6 @@ RULES = {
     "rounds": hill_features.ROUNDS,
     "settled_way": zero.SETTLED_WAY,
     "rim": zero.RIM,
-    "ruled": zero.RULED,
     "level": hill_features.LEVEL,
     "straight": hill_features.STRAIGHT,
     "beyond": hill_features.BEYOND,
@@ -32,7 +31,8 @@ RULES = {
     "tiny_way": hill_features.TINY_WAY,
     "same": discs_on_hills.SAME,
     "tiny": discs_on_hills.TINY,
-    "later": discs_on_hills.LATER,
+    "later": hill_features.LATER,
+    "nearly": hill_features.NEARLY,
     "loose": zero.LOOSE,
     "one_point": zero.ONE_POINT,
     "one_normal": zero.ONE_NORMAL,
@@ -52,7 +52,7 @@ def native_flat(flat: PlainFlat, hills: _native.Hills) -> _native.Flat:
     tables = [np.ascontiguousarray(part, dtype=float) for part in (flat.into, flat.onward, flat.samples)]
     into, onward, samples = tables
     kind = KINDS.index(flat.kind)
-    sizes = flat.spacing, flat.radius, flat.taper
+    sizes = flat.spacing, flat.radius, flat.taper, flat.least, list(flat.leasts)
     made = _native.Flat(kind, hills, flat_rules(), flat.centre.tolist(), along, into, room, onward, samples, *sizes)
     if flat.disc is not None:
         axis, rim, alone, side, off = flat.disc

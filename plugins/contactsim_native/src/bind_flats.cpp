@@ -24,7 +24,8 @@ std::vector<Way> ways(const Table& table, std::size_t dim) {
 
 void make_flat(Flat* self, int kind, std::shared_ptr<const Hills> hills, const FlatRules& rules,
                const std::vector<double>& centre, Table along, Table into, const std::vector<double>& room,
-               Table onward, Table samples, double spacing, double radius, double taper) {
+               Table onward, Table samples, double spacing, double radius, double taper, double least,
+               const std::vector<double>& leasts) {
     demand(0 <= kind && kind < 3 && along.shape(0) <= 2 && (kind != 1 || along.shape(0) == 1) && samples.shape(0) > 0,
            "a corner, an edge, a face, a rim or the face inside it, with samples");
     new (self) Flat;
@@ -32,7 +33,9 @@ void make_flat(Flat* self, int kind, std::shared_ptr<const Hills> hills, const F
     self->centre = vec3(centre), self->along = vectors(along), self->onward = vectors(onward);
     self->into = ways(into, self->along.size()), self->samples = ways(samples, self->along.size());
     demand(room.size() == self->into.size(), "a number of each border");
+    demand(leasts.size() == self->onward.size(), "the least bend of each feature that begins at one");
     self->room = room, self->spacing = spacing, self->radius = radius, self->taper = taper;
+    self->least = least, self->leasts = leasts;
     if (kind != 1) self->prepare();
 }
 
@@ -101,7 +104,6 @@ void bind_flats(nb::module_& m) {
         .def_rw("rounds", &FlatRules::rounds)
         .def_rw("settled_way", &FlatRules::settled_way)
         .def_rw("rim", &FlatRules::rim)
-        .def_rw("ruled", &FlatRules::ruled)
         .def_rw("level", &FlatRules::level)
         .def_rw("straight", &FlatRules::straight)
         .def_rw("beyond", &FlatRules::beyond)
@@ -109,6 +111,7 @@ void bind_flats(nb::module_& m) {
         .def_rw("seen", &FlatRules::seen)
         .def_rw("off", &FlatRules::off)
         .def_rw("tiny_way", &FlatRules::tiny_way)
+        .def_rw("nearly", &FlatRules::nearly)
         .def_rw("same", &FlatRules::same)
         .def_rw("tiny", &FlatRules::tiny)
         .def_rw("later", &FlatRules::later)
@@ -119,7 +122,7 @@ void bind_flats(nb::module_& m) {
     nb::class_<Flat>(m, "Flat")
         .def("__init__", &make_flat, nb::arg("kind"), nb::arg("hills"), nb::arg("rules"), nb::arg("centre"),
              nb::arg("along"), nb::arg("into"), nb::arg("room"), nb::arg("onward"), nb::arg("samples"),
-             nb::arg("spacing"), nb::arg("radius"), nb::arg("taper"))
+             nb::arg("spacing"), nb::arg("radius"), nb::arg("taper"), nb::arg("least"), nb::arg("leasts"))
         .def("on_disc", &make_arc, nb::arg("axis"), nb::arg("rim"), nb::arg("alone").none(),
              nb::arg("side").none(), nb::arg("off"))
         .def("look", &look)

@@ -9,7 +9,7 @@ namespace native {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-constexpr int ONWARD = 100, TILT = 50;  // sides of a margin
+constexpr int ONWARD = 100, TILT = 50, BENT = 51;  // sides of a margin
 
 double length(const Vec3& a) {
     return std::sqrt(dot(a, a));
@@ -222,7 +222,7 @@ bool Flat::leads(const Pose& pose, const Search& search, std::size_t k) const {
 }
 
 Hills::Found Flat::from(const Pose& pose, Way way, bool within, Lowest& found) const {
-    const double farthest = within ? spacing : rules.beyond * span_, least = rules.ruled * hills->curvature();
+    const double farthest = within ? spacing : rules.beyond * span_, least = (within ? 1.0 : 0.5) * this->least;
     double in = 0.0, last = INFINITE, limit = spacing;
     Way before{};
     Surface ground;
@@ -313,7 +313,7 @@ Hills::Found Flat::nearest(const Pose& pose, Lowest& least) const {
 double Flat::near_gap(const FlatLook& seen) const {
     if (!seen.known) return NAN;
     if (seen.acts) return gap(*seen.own);
-    return sunk(seen.low) ? seen.low : std::max(seen.low, 0.0) + rules.off;
+    return sunk(seen.low) ? seen.low : std::max(seen.low - sag_, 0.0) + rules.off;
 }
 
 double Flat::tilt(const Pose& pose, const Lowest& here) const {
@@ -327,13 +327,26 @@ bool Flat::is_free(const Pose& pose, const Lowest& here) const {
         const double beyond = tilt(pose, here) - *disc.alone;
         if (whole() ? beyond <= 0.0 : beyond >= 0.0) return false;
     }
-    for (const Vec3& e : onward_at(pose, here.way)) {
-        if (!(clear(pose, here, e, 0.5) > 0.0)) return false;
+    for (std::size_t k = 0; k < onward.size(); ++k) {
+        if (!(clear(pose, here, k, false) > 0.0)) return false;
     }
     return true;
 }
 
-double Flat::clear(const Pose& pose, const Lowest& here, const Vec3& e, double rims) const {
+double Flat::lowest(const Pose& pose, const Lowest& here) const {
+    Vec3 arm;
+    const std::array<double, 3> M = bent(pose, here.way, laid(pose, here.way, arm), here.normal, here.hessian);
+    return dim() == 1 ? M[0] : Axes(M[0], M[1], M[2]).values[0];
+}
+
+std::optional<Vec3> Flat::runs_along(const Pose& pose, const Lowest& here) const {
+    if (dim() != 1 || kind == Kind::arc || lowest(pose, here) > rules.nearly * least) return {};
+    const Vec3 side = pose.turn * along[0] - here.normal * taper;
+    return side * (1.0 / length(side));
+}
+
+double Flat::clear(const Pose& pose, const Lowest& here, std::size_t k, bool closed) const {
+    const Vec3 e = onward_at(pose, here.way)[k];
     Vec3 arm;
     const std::array<Vec3, 2> A = laid(pose, here.way, arm);
     const Vec3 across = here.hessian * e;
@@ -341,12 +354,14 @@ double Flat::clear(const Pose& pose, const Lowest& here, const Vec3& e, double r
     const Way back = solved(bent(pose, here.way, A, here.normal, here.hessian), dim(), mixed);
     const double bend = native::dot(e, across) - (dim() ? dot(mixed, back) : 0.0);
     const double rising = native::dot(e, here.normal) - taper * length(e), curvature = hills->curvature();
-    if (bend <= rules.ruled * curvature) return std::abs(rising) / curvature + rules.rim;
-    return (rising + rims * rules.rim * bend) / curvature + rules.tiny_way;
+    const double rim = closed ? rules.rim : 0.5 * rules.rim;
+    const double straight = (1.0 + (closed ? rules.later : 0.0) - bend / leasts[k]) / curvature;
+    return std::max(straight, (rising + rim * bend) / curvature + rules.tiny_way);
 }
 
 double Flat::margin(const Pose& pose, const Lowest& here, int side) const {
-    if (side >= ONWARD) return clear(pose, here, onward_at(pose, here.way)[side - ONWARD], 1.0);
+    if (side >= ONWARD) return clear(pose, here, static_cast<std::size_t>(side - ONWARD), true);
+    if (side == BENT) return (lowest(pose, here) / least - (1.0 - rules.later)) / hills->curvature();
     if (side == TILT) {
         const double leant = tilt(pose, here);
         return disc.rim * (whole() ? leant - (1.0 - rules.later) * *disc.alone
@@ -375,15 +390,8 @@ MovingSpot Flat::moving(const Pose& pose, const Lowest& here, const Spatial& vel
 
 double Flat::bend(const std::optional<Lowest>& own, const Pose& pose, double speed, double spin) const {
     if (!dim()) return bend_most_ * speed * speed;
-    double least = rules.ruled * hills->curvature();
-    if (own) {
-        Vec3 arm;
-        const std::array<double, 3> M =
-            bent(pose, own->way, laid(pose, own->way, arm), own->normal, own->hessian);
-        least = std::max(0.5 * (dim() == 1 ? M[0] : Axes(M[0], M[1], M[2]).values[0]), least);
-    }
-    const double both = bend_most_ * speed + spin;
-    return bend_most_ * speed * speed + both * both / least;
+    const double bent = own ? std::max(0.5 * lowest(pose, *own), least) : least, both = bend_most_ * speed + spin;
+    return bend_most_ * speed * speed + both * both / bent;
 }
 
 }  // namespace native

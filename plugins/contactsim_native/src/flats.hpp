@@ -16,9 +16,10 @@ namespace native {
 // Thresholds by name: those of contactsim's modules.
 struct FlatRules {
     int rounds;                                                // of Newton's method
-    double settled_way, rim, ruled, level, straight, beyond;   // of the search
+    double settled_way, rim, level, straight, beyond;          // of the search
     double held, seen, off, tiny_way;                          // of what is found
-    double same, tiny, later;                                  // of rims
+    double later, nearly;                                      // of what begins and ends at a bend, or a tilt
+    double same, tiny;                                         // of rims
     double loose;                                              // of what is close without a point of its own
     double one_point, one_normal;                              // within which features touch at one point
 };
@@ -71,6 +72,8 @@ class Flat {
     std::vector<Vec3> onward;                   // directions of the features that begin here
     std::vector<Way> samples;
     double spacing = 0.0, radius = 0.0, taper = 0.0;
+    double least = 0.0;          // bend of the ground along it, below which it does not act
+    std::vector<double> leasts;  // the same towards the features that begin here
     Disc disc;
 
     // What follows from these: to be called once they are all there.
@@ -90,7 +93,7 @@ class Flat {
     bool sunk(double low) const { return low < -rules.off && !(radius > 0.0); }
 
     // How far the nearest point is from a border (1, 2, ...), or what tells of the feature along a direction that leads
-    // on (100, ...), or of the tilt of a rim (50).
+    // on (100, ...), or of the tilt of a rim (50), or of its own bend (51).
     double margin(const Pose& pose, const Lowest& here, int side) const;
 
     // Where it touches and how that moves, of a body with a velocity (at the origin of the pose's world).
@@ -98,6 +101,11 @@ class Flat {
 
     // Bound of what the second derivative of its gap has besides the accelerations of its body.
     double bend(const std::optional<Lowest>& own, const Pose& pose, double speed, double spin) const;
+
+    // Whether edges begin at it, and the direction of an edge whose point is one with those of its ends: it has hardly
+    // begun to act.
+    bool ends_edges() const { return dim() == 0 || kind == Kind::arc; }
+    std::optional<Vec3> runs_along(const Pose& pose, const Lowest& here) const;
 
     // The distance of what is rounded.
     double gap(const Lowest& here) const { return here.distance - rounding(here.way); }
@@ -133,10 +141,11 @@ class Flat {
                                const Mat3& hessian) const;
     // Slopes along the feature, less those of what is rounded.
     Way slopes(const std::array<Vec3, 2>& A, const Vec3& normal) const;
+    double lowest(const Pose& pose, const Lowest& here) const;
     std::vector<Vec3> onward_at(const Pose& pose, const Way& way) const;
     bool is_free(const Pose& pose, const Lowest& here) const;
     double tilt(const Pose& pose, const Lowest& here) const;
-    double clear(const Pose& pose, const Lowest& here, const Vec3& e, double rims) const;
+    double clear(const Pose& pose, const Lowest& here, std::size_t k, bool closed) const;
 };
 
 }  // namespace native

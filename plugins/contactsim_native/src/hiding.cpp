@@ -96,10 +96,13 @@ struct OnHills {
     std::optional<Lowest> own = {};  // its nearest point
 };
 
-// Closed features of the same body at one point along one normal.
+// Closed features of the same body at one point along one normal; the ends of an edge that is nearly too straight to
+// act between them are on its line.
 bool is_taken_over_on_hills(const Arc& arc, const Contact& contact, const std::optional<Lowest>& here,
                             const Sweep& sweep) {
     std::optional<MovingSpot> own;
+    std::optional<Vec3> along;
+    if (here) along = contact.feature->flat->runs_along(pose_of(contact, sweep), *here);
     for (const Closed& closed : arc.mode.closed) {
         const Contact& held = closed.contact;
         if (!held.feature || held.joint != contact.joint) continue;
@@ -107,7 +110,9 @@ bool is_taken_over_on_hills(const Arc& arc, const Contact& contact, const std::o
         const std::optional<MovingSpot> there = spot_on_hills(held, sweep, false);
         if (!own || !there) return false;
         const FlatRules& rules = contact.feature->flat->rules;
-        if (length(own->point - there->point) <= rules.one_point &&
+        Vec3 way = own->point - there->point;
+        if (along && held.feature->flat->ends_edges()) way = way - *along * dot(*along, way);
+        if (length(way) <= rules.one_point &&
             length(own->normal - there->normal) <= rules.one_normal) {
             return true;
         }

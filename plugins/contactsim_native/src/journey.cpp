@@ -265,6 +265,7 @@ bool Journey::add_near(const WorldMode& mode, std::vector<char>& touching) const
     if (!low) return false;
     for (const Low& one : *low) {
         const bool open = mode.enabled[one.contact] && !mode.states[one.contact].closed();
+        if (open && world_.contacts[one.contact].feature) return false;  // a closed one may hide it: contactsim looks
         const double rate = std::abs(one.rate);
         if (open && (one.gap <= rounding + window * rate || rate <= rules_.speed)) touching[one.contact] = true;
     }
