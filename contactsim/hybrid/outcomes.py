@@ -12,7 +12,7 @@ from ..common.arrays import Array
 from ..errors import SimulationError
 from .flow import Flow
 from .manifold import Manifold
-from .zero import JUMP, SMALL_CHANGE, STEADY_SHARE
+from .zero import JUMP, JUST_AHEAD, SMALL_CHANGE, STEADY_SHARE, SUDDEN
 
 if TYPE_CHECKING:
     from .segments import Segment
@@ -53,13 +53,12 @@ class Status(Enum):
         return self is Status.FINISHED
 
 
-def why_no_step(flow: Flow, space: Manifold, t: float, x: Array) -> str:
-    """The sentence on a state at which the integrator finds no step.
+def why_no_step(begin: str, flow: Flow, space: Manifold, t: float, x: Array) -> str:
+    """The sentence, so begun, on a state at which the integrator finds no step, or none that leads on.
 
     Ahead of it, along the field: what keeps its size however short the way, jumps; what changes in proportion to the
     way, by more than itself in next to no time, grows without bound or is stiff, by whether the field becomes larger.
     """
-    begin = f"no step meets the tolerance at t = {t:.12g} s"
     here = _look(flow, t, x)
     if here is None:
         return f"{begin}: the field is not finite there; let it be so, or start elsewhere"
@@ -69,9 +68,8 @@ def why_no_step(flow: Flow, space: Manifold, t: float, x: Array) -> str:
     if not seen:
         return f"{begin}: the field is not finite just behind"
     for what, k in (("field", 0), ("guard", 1)):
-        changes = [_change(look[k], here[k]) for _, look in seen]
-        if changes and changes[0] > JUMP and changes[0] > STEADY_SHARE * changes[min(3, len(changes) - 1)]:
-            return f"{begin}: a {what} jumps there by {changes[0]:.2g} of its size; what it jumps at has to be an event"
+        if jump := _jump([(h, _change(look[k], here[k])) for h, look in seen]):
+            return f"{begin}: a {what} jumps there by {jump:.2g} of its size; what it jumps at has to be an event"
     h, look = next((far for far in reversed(seen) if _change(far[1][0], here[0]) <= SMALL_CHANGE), seen[0])
     rate = _change(look[0], here[0]) / h
     if float(np.linalg.norm(look[0])) > float(np.linalg.norm(here[0])):
@@ -87,6 +85,20 @@ def _look(flow: Flow, t: float, x: Array) -> tuple[Array, Array] | None:
     except (SimulationError, np.linalg.LinAlgError):
         return None
     return (field, guards) if np.isfinite(field).all() else None
+
+
+def _jump(changes: Sequence[tuple[float, float]]) -> float:
+    """The change by which it jumps, of changes within times (each ten times the one before); zero: by none.
+
+    At once, or just ahead: suddenly, where it had hardly changed; and then it keeps its size.
+    """
+    before = 0.0
+    for k, (h, change) in enumerate(changes):
+        sudden = change > JUMP and before <= SUDDEN * change and (k == 0 or h <= JUST_AHEAD)
+        if sudden and change > STEADY_SHARE * changes[min(k + 3, len(changes) - 1)][1]:
+            return change
+        before = change
+    return 0.0
 
 
 def _change(there: Array, here: Array) -> float:

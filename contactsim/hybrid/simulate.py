@@ -166,7 +166,7 @@ class Simulation:
         self._stop_in_reach = False
         self._restart: dict[str, Any] = {}
         self._at_once = STEPS_AT_ONCE
-        self._pace = 0, 0.0  # number of steps of the arc, and time, at which its pace was looked at last
+        self._pace = 0, 0.0, False  # steps of the arc, and time, where its pace was looked at last; whether it crept
         self._left: Array | None = None  # what a user's function applied where the run paused
 
     # --- what a user reads ------------------------------------------------------------------------------------
@@ -328,23 +328,35 @@ class Simulation:
         self._left = self._applied()
 
     def _look_at_pace(self, t_end: float) -> None:
-        """Stop where a controller that jumps keeps the steps of an arc so short that the rest takes far too many."""
-        count = len(self._segments)
-        before, since = self._pace if count >= self._pace[0] else (0, self._entered)
+        """Stop where the steps of an arc become so short that the rest takes far too many.
+
+        Where a controller jumps that is seen at once; what else there may be has that many steps twice in a row.
+        """
+        count, last = len(self._segments), self._pace
+        before, since, slow = last if count >= last[0] else (0, self._entered, False)
         if count - before < MANY_STEPS:
-            self._pace = before, since
+            self._pace = before, since, slow
             return
-        self._pace = count, self.t
-        if (t_end - self.t) * (count - before) > TOO_MANY_STEPS * (self.t - since):
-            found = jumps(self.system, self._segments[-LAST_STEPS:])
-            if found and self.status is Status.RUNNING:
-                self._stop(Status.STEP_TOO_SMALL, f"{found}. {Status.STEP_TOO_SMALL.value}")
+        ahead, led = (t_end - self.t) * (count - before), self.t - since
+        self._pace = count, self.t, ahead > MOST_STEPS * led
+        if self.status is not Status.RUNNING or not ahead > TOO_MANY_STEPS * led:
+            return
+        found = jumps(self.system, self._segments[-LAST_STEPS:])
+        if not found and slow and self._pace[2]:
+            begin = f"{count - before} steps led only {led:.2g} s on at t = {self.t:.9g} s"
+            found = str(self._flow.singular(self.t, self._x) or self._why_no_step(begin))
+        if found:
+            self._stop(Status.STEP_TOO_SMALL, f"{found}. {Status.STEP_TOO_SMALL.value}")
+
+    def _why_no_step(self, begin: str) -> str:
+        return why_no_step(begin, self._flow, self._space(), self.t, self._x)
 
     def _cause_of(self, error: StepSizeError) -> SimulationError:
         """The error with a cause that was looked at: what the flow knows, or what its field does ahead."""
         found = self._flow.singular(self.t, self._x)
         if found is None:
-            found = StepSizeError(why_no_step(self._flow, self._space(), self.t, self._x), **error.problem)
+            begin = f"no step meets the tolerance at t = {self.t:.12g} s"
+            found = StepSizeError(self._why_no_step(begin), **error.problem)
         found.__cause__ = error
         return found
 

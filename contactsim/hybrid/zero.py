@@ -35,6 +35,8 @@ EASY = 2.0  # a stiff step that an explicit method takes as well
 # --- of a state from which no step leads on, relative to the field and the guards there ------------------------------
 JUMP = 1e-6  # change within the shortest time there is, above which it may be a jump
 STEADY_SHARE = 0.5  # share of the change within a thousand times that, above which it is one
+SUDDEN = 1e-3  # share of a jump up to which there is a change within a tenth of the time to it
+JUST_AHEAD = 1e-7  # s: time up to which it may be ahead
 SMALL_CHANGE = 0.1  # change up to which it is in proportion to the time
 
 # --- of the constraints of a mode ----------------------------------------------------------------------------------

@@ -39,4 +39,25 @@ class Line(cs.Flow):
     ],
 )
 def test_the_cause_is_looked_at(flow: cs.Flow, state: float, said: str) -> None:
-    assert re.search(said, why_no_step(flow, Euclidean(1), 0.0, np.array([state])))
+    assert re.search(said, why_no_step("no step leads on", flow, Euclidean(1), 0.0, np.array([state])))
+
+
+class Creeping(cs.HybridSystem):
+    """x' = -sign(x), which no event tells: from zero on steps are as long as the tolerance."""
+
+    def flow(self, mode: str) -> cs.Flow:
+        return Line(lambda t, x: -float(np.sign(x)))
+
+    def transition(self, t: float, x: np.ndarray, mode: str, fired: frozenset) -> cs.Transition:
+        raise AssertionError
+
+    def start(self, t: float, x: np.ndarray) -> cs.Transition:
+        return cs.Transition(x, "falls")
+
+
+def test_a_run_that_creeps_on_is_ended() -> None:
+    """It had gone on for hours: 1e-10 s a step."""
+    run = cs.simulate(Creeping(), np.array([1e-3]), (0.0, 1e3))
+    assert run.status is cs.Status.STEP_TOO_SMALL
+    assert re.search(r"1\d\d\d steps led only .* a field jumps there by 2", run.message)
+    assert run.t[-1] >= 1e-3
