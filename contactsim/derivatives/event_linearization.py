@@ -14,7 +14,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.representation import Brief
-from ..errors import InputError, NonDifferentiableError, TransversalityError
+from ..errors import InputError, NonDifferentiableError, SimulationError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
 from ..hybrid.event_location import Known, Watch
 from ..hybrid.flow import Flow, Met
@@ -29,6 +29,7 @@ from .zero import FALLING, GRAZE, SHARPEST
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
 LATER = -1.0  # reach of a guard close to zero that the run meets in an event of its own, a little later
 TIME_STEP = 2e-5  # differences by time [s]
+SHORTER = 1.0, 1e-2, 1e-4  # shares of it, where a feature does not touch as long as that
 SMOOTH = 1e-2  # share of the time within which a guard is smooth, in differences of fourth order
 PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_scale`
 
@@ -413,10 +414,10 @@ class Node:
         rounding = float(self.watch.rounding[self._names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
-        curvature = (rate - self._moved(-TIME_STEP, name).rate(name)) / TIME_STEP
+        curvature = self._curvature(name, -1.0)
         if rate < 0.0 and (curvature <= 0.0 or rate**2 > GRAZE * 2.0 * curvature * rounding):
             return
-        curvature = min(curvature, (self._moved(TIME_STEP, name).rate(name) - rate) / TIME_STEP)
+        curvature = min(curvature, self._curvature(name, 1.0))
         graze = rate**2 <= GRAZE * 2.0 * abs(curvature) * rounding
         if rate >= 0.0 or (curvature > 0.0 and graze):
             how = "tangentially" if graze or rate == 0.0 else "while it rises"
@@ -426,6 +427,16 @@ class Node:
                 f" second{known}); a run beside it misses the event, and there is no derivative",
                 rate=rate,
             )
+
+    def _curvature(self, name: Hashable, sense: float) -> float:
+        """g'' of a guard, before or behind the event, over a time within which it is defined."""
+        for share in SHORTER:
+            h = sense * share * TIME_STEP
+            try:
+                return (self._moved(h, name).rate(name) - self.rate(name)) / h
+            except SimulationError as error:
+                undefined = error
+        raise undefined
 
     def _moved(self, h: float, name: Hashable) -> Node:
         """The node a little later or earlier, without an event; of which the guard `name` is asked."""

@@ -94,3 +94,27 @@ def test_a_wheel_goes_over_a_washboard(body: str, yaw: float, tilt: float, end: 
     traj = cs.simulate(system, cs.State(q, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]), (0.0, end))
     assert traj.status.complete, traj.message
     assert traj.check()["penetration [m]"] < DEEP
+
+
+def wheel(yaw: float) -> tuple[cs.ContactSystem, cs.State]:
+    """That of the washboard, thrown along it."""
+    q = np.array([0.0, 0.0, 1.05 * RADIUS + 0.005, *turned(yaw)])
+    return cs.ContactSystem(BODIES["cylinder"], terrain=WASHBOARD), cs.State(q, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+def test_a_wheel_that_stands_on_its_ends_has_a_derivative() -> None:
+    fine = cs.Tolerances(rtol=1e-11, atol=1e-13)
+    system, start = wheel(5e-5)
+    model = BODIES["cylinder"].model
+    along = np.random.default_rng(0).normal(size=12)
+    along /= np.linalg.norm(along)
+
+    def end(size: float) -> cs.State:
+        moved = cs.State(pin.integrate(model, start.q, size * along[:6]), start.v + size * along[6:])
+        return cs.simulate(system, moved, (0.0, 0.1), tolerances=fine)(0.1)
+
+    step = 1e-5
+    ahead, behind = end(step), end(-step)
+    expected = np.concatenate([pin.difference(model, behind.q, ahead.q), ahead.v - behind.v]) / (2.0 * step)
+    found = cs.linearize(cs.simulate(system, start, (0.0, 0.1), tolerances=fine))(along)
+    assert np.allclose(found, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())

@@ -10,6 +10,8 @@ from builders import point_mass
 
 import contactsim as cs
 from contactsim.common.arrays import Array
+from contactsim.derivatives.event_linearization import Node
+from contactsim.errors import SingularError
 from contactsim.hybrid.system import Transition
 
 
@@ -46,6 +48,26 @@ def test_a_graze_has_no_derivative() -> None:
     assert run.events
     with pytest.raises(cs.TransversalityError, match="tangentially"):
         cs.linearize(run).matrix()
+
+
+class Edge(Parabola):
+    """The guard has no slope farther than 1e-6 from where it is zero, as that of an edge whose point leaves it."""
+
+    def flow(self, mode: Hashable) -> cs.Flow:
+        found, zero = super().flow(mode), self.depth**0.5
+
+        def slope(t: float, x: Array, names: Sequence[Hashable]) -> Array:
+            if abs(x[0] + zero) > 1e-6:
+                raise SingularError("it has no point there")
+            return np.array([[2.0 * x[0], 0.0]])
+
+        found.guard_jacobian = slope  # type: ignore[method-assign]
+        return found
+
+
+def test_how_a_guard_curves_is_seen_over_a_time_within_which_it_is_defined() -> None:
+    node = Node(Edge(1e-4), 0.0, np.array([-1e-2, 0.0]), "before", cs.Tolerances())
+    assert node._curvature("touch", 1.0) == pytest.approx(2.0, rel=1e-3)
 
 
 def test_a_clear_crossing_of_the_same_guard_has_one() -> None:
