@@ -25,6 +25,7 @@ from ..hybrid.manifold import Manifold
 from .configuration_space import whole, with_pairs
 from .controllers import Controller, Holding, PlainGains, holds, name_of, no_parameter
 from .piecewise_reference import PiecewiseReference
+from .robot_model import joint_places
 
 
 class PD(Controller):
@@ -216,8 +217,7 @@ def _driven(robot: Any, actuated: Array) -> dict[str, Array]:
     """Velocity indices of each actuated joint by its name; none for a mechanism, whose coordinates have no names."""
     if (model := getattr(robot, "model", None)) is None:
         return {}
-    joints = list(zip(model.names, model.joints, strict=True))[1:]  # the first is the world
-    rows = {name: np.arange(j.idx_v, j.idx_v + j.nv) for name, j in joints if j.nv}
+    rows = {name: np.array(places) for name, (_, places) in joint_places(model).items() if places}
     return {name: found for name, found in rows.items() if actuated[found].all()}
 
 
@@ -345,8 +345,8 @@ def drive_limits(robot: Any, actuated: Array) -> DriveLimits:
     if model is None:
         raise InputError(f"a {type(robot).__name__} has no limits of effort and velocity; leave limits=True out")
     owners = [""] * robot.nv
-    for name, joint in list(zip(model.names, model.joints, strict=True))[1:]:
-        owners[joint.idx_v : joint.idx_v + joint.nv] = [name] * joint.nv
+    for name, (_, places) in joint_places(model).items():
+        owners[places.start : places.stop] = [name] * len(places)
     found = []
     for kind, own in (("effort", model.effortLimit), ("velocity", model.velocityLimit)):
         limit = np.where(actuated, np.asarray(own, dtype=float), np.inf)

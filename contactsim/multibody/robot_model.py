@@ -466,6 +466,15 @@ def _numbered(count: int) -> list[str]:
     return [""] if count == 1 else [str(k) for k in range(count)]
 
 
+def joint_places(model: Any) -> dict[str, tuple[range, range]]:
+    """{joint: its places in a configuration, and in velocities and forces} in the order of these."""
+    joints = list(zip(model.names, model.joints, strict=True))[1:]  # the first is the world
+    return {
+        name: (range(joint.idx_q, joint.idx_q + joint.nq), range(joint.idx_v, joint.idx_v + joint.nv))
+        for name, joint in joints
+    }
+
+
 def turning_joints(model: Any) -> dict[str, tuple[int, int, int]]:
     """{joint: (first of its numbers in q, how many, its number in v)} of the joints of one degree of freedom."""
     joints = list(zip(model.names, model.joints, strict=True))[1:]

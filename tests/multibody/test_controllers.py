@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from builders import point_mass
@@ -236,3 +238,32 @@ def test_a_fault_in_a_reference_is_told_where_the_controller_is_made() -> None:
     line = posture.__code__.co_firstlineno + 1
     with pytest.raises(cs.CallbackError, match=rf"reference .*posture.*KeyError.*line {line} of"):
         cs.PD(point_mass(), posture)
+
+
+@pytest.mark.parametrize("law", ["coulomb", "hunt-crossley"])
+@pytest.mark.parametrize("engine", [None, "python"])
+def test_forces_on_a_floating_base_are_noted_once(law: str, engine: str | None) -> None:
+    """They act, as whatever a controller returns; motors alone would not apply them."""
+    robot = cs.load_robot("hexapod")
+    start = cs.State(robot.nominal, np.zeros(robot.nv))
+
+    def damped(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return -2.0 * v * robot.actuated
+
+    def lifted(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return damped(t, q, v) + 5.0 * (np.arange(robot.nv) == 2)
+
+    def notes(controller: Any) -> tuple[str, ...]:
+        return cs.simulate(cs.ContactSystem(robot, law=law, controller=controller), start, (0, 0.02), engine=engine).notes
+
+    (note,) = notes(lifted)
+    assert "'root_joint' of robot 'hexapod', which has no actuator" in note and "rows 0 to 5 of tau" in note
+    assert notes(cs.Sampled(lifted, 0.005, robot.nv))[0].startswith("the controller Sampled(")
+    assert not notes(damped)
+    assert not notes(cs.PD(robot, kp=150.0, kd=6.0, limits=True))
+
+
+def test_a_force_on_a_body_without_motors_is_none_to_note() -> None:
+    robot = cs.Robot.sphere(mass=1.0, radius=0.1)
+    system = cs.ContactSystem(robot, controller=lambda t, q, v: np.array([0, 0, G, 0, 0, 0]))
+    assert not cs.simulate(system, cs.State(robot.nominal, np.zeros(6)), (0.0, 0.1)).notes
