@@ -39,7 +39,7 @@ SIDE = custom("'+' for the right limit or '-' for the left one", one_of("+", "-"
 SIDES = custom("'+' for right limits, '-' for left ones, or 'both'", one_of("+", "-", "both").take)
 TIMES = numbers(None, words="an array of finite times (T,) in seconds")
 DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
-OTHER_FORMATS = (".csv", ".json", ".mat", ".npy", ".npz", ".parquet", ".pickle", ".pkl", ".txt", ".xlsx", ".zarr")
+NETCDF = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5")  # names that files of DEFAULT_FORMAT may have
 
 
 @dataclass(frozen=True)
@@ -457,14 +457,18 @@ class Trajectory:
     def save(self, path: str | Path) -> Path:
         """Write the run to one file, with its dense output, in the format of its suffix; see `format_of`.
 
+        A name without a suffix, or with a number there ("walk.2"), is one of netCDF.
+
         Raises:
-            InputError: the suffix is that of a format in which no run is written.
+            InputError: no run is written in a format of that suffix.
             StorageError: the disk is full, or does not let write.
         """
         suffix = Path(PATH.check("the file of a run", path)).suffix.lower()
-        if suffix in OTHER_FORMATS and suffix[1:] not in registry.names("formats"):
+        others = sorted({f".{name}" for name in registry.names("formats")} - {*NETCDF})
+        if suffix[1:2].isalpha() and suffix not in (*NETCDF, *others):
+            known = " or ".join([".nc (netCDF)", *others])
             raise InputError(
-                f"a run is not written as {suffix}, but as .nc (netCDF); give {Path(path).with_suffix('.nc').name}, or"
+                f"a run is not written as {suffix}, but as {known}; give {Path(path).with_suffix('.nc').name}, or"
                 " write what to_xarray() or to_dataframe() returns"
             )
         return format_of(path).save(self, path)  # type: ignore[no-any-return]

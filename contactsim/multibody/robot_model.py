@@ -28,6 +28,7 @@ from .mechanism import unique_names
 from .model_checks import (
     check_masses,
     check_order,
+    first_links,
     frame_id_of,
     inside,
     link_frame,
@@ -286,10 +287,7 @@ class RobotModel:
         A body is all links that are fixed to each other, and goes by the first of them (the one next to its joint); a
         body of a model without links goes by its joint.
         """
-        found: dict[int, str] = {}
-        for frame in self.model.frames:
-            if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
-                found.setdefault(int(frame.parentJoint), frame.name)
+        found = first_links(self.model)
         return {found.get(k, self.model.names[k]): k for k in range(1, self.model.njoints)}
 
     @arguments(body=NAME, kind=one_of("mass", "inertia_scale"))

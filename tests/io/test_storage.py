@@ -388,12 +388,13 @@ def test_steps_that_are_none_are_a_damaged_file(tmp_path: Path, name: str, value
 
 def test_a_run_is_not_written_under_the_name_of_another_format(tmp_path: Path) -> None:
     traj = cs.load_scene("biped").simulate(0.02)
-    for suffix in (".mat", ".csv"):
+    for suffix in (".mat", ".csv", ".foo"):
         with pytest.raises(
             cs.InputError, match=rf"not written as \{suffix}, but as \.nc \(netCDF\); give run\.nc, or write"
         ):
             traj.save(tmp_path / f"run{suffix}")
-    traj.save(tmp_path / "walk.2")  # no name of a format
+    for name in ("walk.2", "walk", "walk.h5"):  # no name of a format, or another one of netCDF
+        assert cs.Trajectory.load(traj.save(tmp_path / name)).events == traj.events
 
 
 def test_modes_of_every_kind_and_age_are_read_back() -> None:
