@@ -338,7 +338,7 @@ class RobotModel:
             InputError: there is no such joint; the joints are listed.
         """
         if not self.model.existJointName(name):
-            known = ", ".join(list(self.model.names)[1:])
+            known = ", ".join(joint_places(self.model))
             raise InputError(f"robot '{self.name}' has no joint '{name}'; its joints are {known}")
         return int(self.model.joints[self.model.getJointId(name)].idx_v)
 

@@ -267,3 +267,18 @@ def test_a_force_on_a_body_without_motors_is_none_to_note() -> None:
     robot = cs.Robot.sphere(mass=1.0, radius=0.1)
     system = cs.ContactSystem(robot, controller=lambda t, q, v: np.array([0, 0, G, 0, 0, 0]))
     assert not cs.simulate(system, cs.State(robot.nominal, np.zeros(6)), (0.0, 0.1)).notes
+
+
+def test_gains_are_given_by_joint_as_in_scenes() -> None:
+    robot = cs.load_robot("hexapod")
+    knee = robot.joint_index("lf_knee")
+    drive = cs.PD(robot, kp={"lf_knee": 80.0}, kd={"lf_knee": 2.0, "lm_knee": 3.0})
+    given = drive.parameters()
+    assert [given[f"kp.{name}"] for name in ("lf_knee", "lm_knee")] == [80.0, 10.0]
+    assert [given[f"kd.{name}"] for name in ("lf_knee", "lm_knee", "lr_knee")] == [2.0, 3.0, 0.3]
+    assert drive.stiffness[knee] == 80.0 and not drive.stiffness[:6].any()
+    for joint in ("left_knee", "root_joint"):
+        with pytest.raises(cs.InputError, match=rf"gain kp is given for '{joint}', which is no driven joint; .*lf_knee"):
+            cs.PD(robot, kp={joint: 80.0})
+    with pytest.raises(cs.InputError, match=r"the gain kd of joint 'lf_knee' is -1.0; give a number that is zero or p"):
+        cs.PD(robot, kd={"lf_knee": -1.0})
