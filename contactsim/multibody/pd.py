@@ -29,6 +29,7 @@ from .robot_model import joint_places
 
 KP, KD = 10.0, 0.3  # gains of joints for which none are given
 
+
 class PD(Controller):
     """Joint PD control about a reference: tau = tau_ff + kp (q_ref (-) q) + kd (v_ref - v), on the actuated joints.
 

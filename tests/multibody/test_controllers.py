@@ -254,7 +254,8 @@ def test_forces_on_a_floating_base_are_noted_once(law: str, engine: str | None) 
         return damped(t, q, v) + 5.0 * (np.arange(robot.nv) == 2)
 
     def notes(controller: Any) -> tuple[str, ...]:
-        return cs.simulate(cs.ContactSystem(robot, law=law, controller=controller), start, (0, 0.02), engine=engine).notes
+        system = cs.ContactSystem(robot, law=law, controller=controller)
+        return cs.simulate(system, start, (0, 0.02), engine=engine).notes
 
     (note,) = notes(lifted)
     assert "'root_joint' of robot 'hexapod', which has no actuator" in note and "rows 0 to 5 of tau" in note
@@ -278,7 +279,7 @@ def test_gains_are_given_by_joint_as_in_scenes() -> None:
     assert [given[f"kd.{name}"] for name in ("lf_knee", "lm_knee", "lr_knee")] == [2.0, 3.0, 0.3]
     assert drive.stiffness[knee] == 80.0 and not drive.stiffness[:6].any()
     for joint in ("left_knee", "root_joint"):
-        with pytest.raises(cs.InputError, match=rf"gain kp is given for '{joint}', which is no driven joint; .*lf_knee"):
+        with pytest.raises(cs.InputError, match=rf"kp is given for '{joint}', which is no driven joint; .*lf_knee"):
             cs.PD(robot, kp={joint: 80.0})
     with pytest.raises(cs.InputError, match=r"the gain kd of joint 'lf_knee' is -1.0; give a number that is zero or p"):
         cs.PD(robot, kd={"lf_knee": -1.0})

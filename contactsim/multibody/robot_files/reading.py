@@ -237,8 +237,8 @@ def automatic_contacts(model: Any, source: Any, choice: str = "auto") -> tuple[C
     sphere: its centre, with its radius. Box: eight corners. Capsule: the two ends of its axis, with its radius.
     Cylinder: its two rims, each with its lowest point, and eight points of each on which it stands. Mesh: up to eight
     extreme points; in "auto" on links that carry no other link.
-    Feet without geometry are points at the origin of their link. Where that of other links cannot be read, the feet have
-    their own, with a warning. Links that stand still have none.
+    Feet without geometry are points at the origin of their link. Where that of other links cannot be read, the feet
+    have their own, with a warning. Links that stand still have none.
 
     Args:
         model: pinocchio's model.

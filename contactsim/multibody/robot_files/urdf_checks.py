@@ -256,11 +256,12 @@ def _check_tree(robot: Element, place: str) -> None:
                 " and close circles by loops of the system"
             )
         above[child] = name
-    first = [repr(name) for link in robot.findall("link") if (name := link.get("name")) not in above]
+    names = [str(link.get("name")) for link in robot.findall("link")]
+    first = [repr(name) for name in names if name not in above]
     if len(first) > 1:
         raise InputError(
-            f"links {_listed(first)} in {place} hang on no joint, and a robot has one first link; join them by a <joint>,"
-            " or write a URDF for each and put them together by Robot.merge"
+            f"links {_listed(first)} in {place} hang on no joint, and a robot has one first link; join them by a"
+            " <joint>, or write a URDF for each and put them together by Robot.merge"
         )
     if not first:
         raise InputError(

@@ -157,9 +157,9 @@ def _apart(event: EventData, ends: list[Node]) -> NonDifferentiableError:
     assert event.after is not None
     away = max(distance(end.x, event.after.x) for end in ends)
     return NonDifferentiableError(
-        f"{_together(event)}, and runs close by end in different states or modes, {away:.3g} away from this one, depending"
-        f" on which changes first, so that there is no derivative; {ONE_BY_ONE}, or compare the outcomes in the"
-        " exception's problem['words'] and problem['run']",
+        f"{_together(event)}, and runs close by end in different states or modes, {away:.3g} away from this one,"
+        f" depending on which changes first, so that there is no derivative; {ONE_BY_ONE}, or compare the outcomes in"
+        " the exception's problem['words'] and problem['run']",
         event=event,
         words=Outcomes(event, ends),
         run=_outcome(event.after),
