@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..common.arguments import ANY_NUMBERS
+from ..common.arguments import ANY_NUMBERS, arguments
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.telling import tell
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
 
 
+@arguments()
 @dataclass(frozen=True)
 class State:
     """State of a ContactSystem; of several instants at once where a trajectory is asked for them, each part (T, n).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from ..common.arguments import LENGTH_OF_TIME, POSITIVE, instance, number
+from ..common.arguments import LENGTH_OF_TIME, POSITIVE, arguments, instance, number
 from ..common.lazy import dataclass
 
 LARGEST = 1e-2  # relative error of a step, above which no digit of a run is right
@@ -15,6 +15,7 @@ KINDS = {
 }
 
 
+@arguments()
 @dataclass(frozen=True)
 class Tolerances:
     """Accuracy of a run.

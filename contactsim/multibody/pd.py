@@ -232,7 +232,7 @@ def _gain(name: str, value: Any, default: float, nv: int, joints: Mapping[str, A
             raise ValueError
         return gain
 
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not value:
         return np.broadcast_to(custom(words, take).check(f"the gain {name}", value), (nv,))
     found = np.full(nv, default)
     for joint, own in value.items():
