@@ -341,8 +341,8 @@ class Trajectory:
         if isinstance(t, (list, tuple, np.ndarray)) and np.ndim(t):
             return self.sample(t, side).state
         name = type(self).__name__
-        t, side = TIME.check(f"t of {name}", t), SIDE.check(f"side of {name}", side)
-        return self.system.state(self.arc_at(t, side)(t))
+        at: float = TIME.check(f"t of {name}", t)
+        return self.system.state(self.arc_at(at, SIDE.check(f"side of {name}", side))(at))
 
     @arguments(times=TIMES, side=SIDES, frames=several(NAME, "a list of names of frames"))
     def sample(self, times: ArrayLike, side: str = "+", frames: Sequence[str] = ()) -> Samples:

@@ -161,6 +161,7 @@ def test_a_method_goes_by_the_class_of_which_it_is_called() -> None:
     system = cs.ContactSystem(cs.Robot.sphere(1.0, 0.1))
     run = cs.simulate(system, cs.State(system.robot.nominal, np.zeros(6)), (0.0, 0.01))
     for call, words in (
+        (lambda: cs.Robot.sphere(1.0, 0.1, name=3), "name of Robot.sphere is 3"),
         (lambda: system.robot.joint_index(3), "name of Robot.joint_index is 3"),
         (lambda: system.with_parameter(3, 1.0), "name of ContactSystem.with_parameter is 3"),
         (lambda: system.with_parameter(nam="gravity", value=1.0), "ContactSystem.with_parameter has no argument 'nam'"),
