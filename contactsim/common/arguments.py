@@ -8,6 +8,7 @@ constructors. The decorator names the kind of each:
     @arguments(duration=POSITIVE)
     def advance(self, duration: float) -> Any: ...
 
+Names that the function does not take are told with the nearest one that it does; `@arguments()` looks at names alone.
 It costs some microseconds a call and stands where users call, never where the engine calls itself in a loop.
 """
 
@@ -23,11 +24,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import InputError
-from .lazy import Made, dataclass
+from .lazy import Made, dataclass, difflib
 
 FAR = 1e75  # numbers beyond this are nobody's: their powers overflow
 LONGEST = 60  # characters of a value that is repeated
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class NameOfNone(InputError, TypeError):
+    """An argument is given by a name that a function does not take; Python's own error of that is a TypeError."""
 
 
 @dataclass(frozen=True)
@@ -327,7 +332,8 @@ VECTOR, TRIPLE = numbers(3), tuples(3)
 def arguments(**kinds: Kind) -> Callable[[Decorated], Decorated]:
     """A function, or a class by its constructor, whose arguments are of the `kinds` that are named.
 
-    Arguments that are left out have their defaults, which are not looked at.
+    Arguments that are left out have their defaults, which are not looked at; those by names that it does not take are
+    refused with the nearest ones.
     """
 
     def decorated(of: Decorated) -> Decorated:
@@ -345,9 +351,17 @@ def arguments(**kinds: Kind) -> Callable[[Decorated], Decorated]:
 
 def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: str) -> Callable[..., Any]:
     code = inspect.unwrap(function).__code__  # which tells the names at once, as `inspect.signature` does not
-    places = code.co_varnames[: code.co_argcount]
-    if unknown := set(kinds) - set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
+    places, known = code.co_varnames[: code.co_argcount], code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    closed = not code.co_flags & inspect.CO_VARKEYWORDS
+    if unknown := set(kinds) - set(known):
         raise TypeError(f"{title} has no arguments {sorted(unknown)}")
+
+    @functools.wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if closed and name not in known:
+                raise _of_none(_called(title, args), name, known)
+        return function(*args, **kwargs)
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -358,16 +372,31 @@ def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: st
         for name, value in kwargs.items():
             if (kind := kinds.get(name)) is not None:
                 kwargs[name] = taken(kind, name, value, args, kwargs)
-        return function(*given, **kwargs)
+        return named(*given, **kwargs) if kwargs else function(*given)
 
     def taken(kind: Kind, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             return kind.take(value)
         except ValueError:
-            named = dict(zip(places, args, strict=False)) | kwargs
-            raise kind.refusal(_place(title, name, named), value) from None
+            argued = dict(zip(places, args, strict=False)) | kwargs
+            raise kind.refusal(_place(_called(title, args), name, argued), value) from None
 
-    return checked
+    return checked if kinds else named
+
+
+def _called(title: str, args: tuple[Any, ...]) -> str:
+    """A method by the class of which it was called, which is not always the one in which it is written."""
+    home, _, name = title.rpartition(".")
+    owner = args[0] if args and isinstance(args[0], type) else type(args[0]) if args else type(None)
+    return f"{owner.__name__}.{name}" if home in [base.__name__ for base in owner.__mro__] else title
+
+
+def _of_none(title: str, name: str, known: Sequence[str]) -> NameOfNone:
+    """The error of an argument by a name that is none."""
+    names = [own for own in known if own not in ("self", "cls")]
+    close = difflib.get_close_matches(name, names, n=1)
+    remedy = f"did you mean '{close[0]}'?" if close else f"it takes {', '.join(names) or 'none'}"
+    return NameOfNone(f"{title} has no argument '{name}'; {remedy}")
 
 
 def _place(title: str, name: str, named: Mapping[str, Any]) -> str:

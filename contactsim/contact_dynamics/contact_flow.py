@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from ..common.arrays import Array
-from ..hybrid.flow import Flow, GuardBounds, Path
+from ..hybrid.flow import Finding, Flow, GuardBounds, Path
 from ..multibody.mechanism import ContactMechanism, GapBounds, JointPath
 from .world import World
 
@@ -75,6 +75,18 @@ class ContactFlow(Flow):
     def _watching(self, t: float, x: Array, clearance: float) -> Self:
         """With the gaps of all contacts that are within that distance at a state [m]."""
         return self
+
+    def validate(self, t: float, x: Array) -> Sequence[Finding]:
+        """Notes that the controller applies forces where the robot has no actuator, such as to a floating base."""
+        world = self._world
+        return [
+            Finding(
+                f"the controller {world.controller!r} applies forces to joint '{name}' of robot '{world.robot.name}',"
+                f" which has no actuator: they act on it as forces from outside; leave rows {rows[0]} to {rows[-1]} of"
+                " tau at zero where motors alone are meant, and push bodies by Simulation.push"
+            )
+            for name, rows in world.forced_from_outside(t, x)
+        ]
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""

@@ -418,16 +418,16 @@ class RigidFlow(ContactFlow):
         return None if None in seen else cast("list[tuple[float, Look]]", seen)
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
-        """Notes that the contact forces of the mode are not unique, and the motion perhaps neither."""
-        arc = self.arc
+        """Notes also that the contact forces of the mode are not unique, and the motion perhaps neither."""
+        arc, found = self.arc, super().validate(t, x)
         if not arc.mode.redundant:
-            return ()
+            return found
         names = ", ".join(arc.mechanism.all_names[i] for i in arc.closed)
         if arc.slips:
             said = ", and where contacts slip the motion need not be either; the smallest admissible ones act"
         else:
             said = "; the smallest ones act, or those with the largest margin"
-        return (Finding(f"the forces of {names} are not unique{said}"),)
+        return (*found, Finding(f"the forces of {names} are not unique{said}"))
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or the next end of bounces."""

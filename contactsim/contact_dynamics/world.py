@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..common.arguments import ANY_NUMBERS
+from ..common.arguments import ANY_NUMBERS, arguments
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple, dataclass, lazy
 from ..common.telling import tell
@@ -24,7 +24,7 @@ from ..hybrid.tolerances import Tolerances
 from ..multibody.configuration_space import StateSpace
 from ..multibody.controllers import Controller, Held
 from ..multibody.mechanism import ContactMechanism, Overlap
-from ..multibody.robot_model import FrameKinematics, RobotModel
+from ..multibody.robot_model import FrameKinematics, RobotModel, joint_places
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .engines import Engine, chosen, engine
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
 
 
+@arguments()
 @dataclass(frozen=True)
 class State:
     """State of a ContactSystem; of several instants at once where a trajectory is asked for them, each part (T, n).
@@ -233,23 +234,45 @@ class Driven(Parts):
 
     def given_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes; None where there are none."""
-        q, v, z = self.split(x)
-        total: Array | None = None
-        if (controller := self.controller) is not None:
-            try:
-                total = controller.torque(t, q, v, z[: self.controller_memory])
-            except Exception:
-                with UserCall("the controller", controller, t):
-                    raise
-            plain = type(total) is np.ndarray and total.shape == (self.nv,) and total.dtype.char == "d"
-            if not (plain and isfinite(total.dot(total))):
-                total = answer("the controller", controller, "tau", total, (self.nv,), t, q)
+        total = self._controlled(t, x)
         for push in self.pushes:
-            pushed = self.mechanism.generalised_force(q, push.frame, push.force, push.point)
+            pushed = self.mechanism.generalised_force(self.q(x), push.frame, push.force, push.point)
             total = pushed if total is None else total + pushed
         if self.action is not None:
             total = self.action if total is None else total + self.action
         return total
+
+    def _controlled(self, t: float, x: Array) -> Array | None:
+        """Generalised forces (nv,) of the controller; None where there is none."""
+        if (controller := self.controller) is None:
+            return None
+        q, v, z = self.split(x)
+        try:
+            total: Array = controller.torque(t, q, v, z[: self.controller_memory])
+        except Exception:
+            with UserCall("the controller", controller, t):
+                raise
+        plain = type(total) is np.ndarray and total.shape == (self.nv,) and total.dtype.char == "d"
+        if plain and isfinite(total.dot(total)):
+            return total
+        return answer("the controller", controller, "tau", total, (self.nv,), t, q)
+
+    @lazy
+    def _undriven(self) -> dict[str, list[int]]:
+        """Velocities of the joints without an actuator of a robot that has some, where a controller may drive them."""
+        if self.controller is None or self.controller.plain() is not None or not isinstance(self.robot, RobotModel):
+            return {}
+        driven, places = self.robot.actuated, joint_places(self.robot.model)
+        if not driven.any():  # forces are all that can move it
+            return {}
+        rows = {name: [k for k in own if not driven[k]] for name, (_, own) in places.items()}
+        return {name: found for name, found in rows.items() if found}
+
+    def forced_from_outside(self, t: float, x: Array) -> list[tuple[str, list[int]]]:
+        """Joints without an actuator to which the controller applies forces, each with its velocities."""
+        if not self._undriven or (given := self._controlled(t, x)) is None:
+            return []
+        return [(name, rows) for name, rows in self._undriven.items() if given[rows].any()]
 
     @lazy
     def is_forced(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.matrices import symmetric
-from ..common.arguments import NUMBERS, shown
+from ..common.arguments import NUMBERS, arguments, shown
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple
 from ..common.representation import counted
@@ -59,6 +59,7 @@ class QuadraticCost(Cost):
         InputError: a weight is not symmetric or (semi-)definite.
     """
 
+    @arguments()
     def __init__(self, Q: Any, R: Any, Q_final: Any, goal: Any, inputs: Any = None) -> None:
         self.Q, self.Q_final = _square("Q", Q), _square("Q_final", Q_final)
         self.R = _square("R", R, definite=True)

@@ -16,6 +16,7 @@ from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
 
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 EPSILON = float(np.finfo(float).eps)
+ONE_BY_ONE = "move the start until they change one after the other, which lin.radius measures"  # ends sentences
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
 
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them

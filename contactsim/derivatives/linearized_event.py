@@ -21,7 +21,7 @@ from ..hybrid.system import CLOCK, HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event
 from .contract import EventDerivative, Word
-from .crossing_orders import EventData
+from .crossing_orders import ONE_BY_ONE, EventData
 from .event_linearization import Node, Parameters, Recorded
 from .zero import SAME
 
@@ -81,8 +81,8 @@ class EventLinearization:
         words = self.data.ways.words(MOST_CONES)
         if words is None:
             raise NonDifferentiableError(
-                f"the guards that fall together at t = {self.time:.9g} s may be met in more than {MOST_CONES} orders;"
-                " their cones are not listed, take directions, lin(dx)"
+                f"{self._together} in more than {MOST_CONES} orders, whose cones are not listed; take directions,"
+                f" lin(dx), or {ONE_BY_ONE}"
             )
         return {self.data.spelled(word): path.cone for word, path in words.items()}
 
@@ -103,6 +103,11 @@ class EventLinearization:
         return all(np.abs(by @ self._allowed).max(initial=0.0) <= size for by in apart)
 
     @property
+    def _together(self) -> str:
+        """What changes at its instant, as the begin of a sentence."""
+        return f"{', '.join(self.contacts) or 'several guards'} change together at t = {self.time:.9g} s"
+
+    @property
     def _allowed(self) -> Array:
         """Basis (n_pre, r) of the variations that the constraints of the mode before the event allow."""
         node = self.data.root
@@ -121,10 +126,10 @@ class EventLinearization:
         """
         pieces = self._pieces
         if not self.differentiable:
-            names = ", ".join(self.contacts) or "several guards"
             raise NonDifferentiableError(
-                f"{names} change together at t = {self.time:.9g} s, and the derivative has {len(pieces)} linear pieces;"
-                " take a direction, lin(dx), or look at the pieces of this event",
+                f"{self._together}, and which changes first decides the derivative: it is no single matrix, but has"
+                f" {len(pieces)} linear pieces; take a direction, lin(dx), or one of the exception's"
+                f" problem['event'].pieces(), or {ONE_BY_ONE}",
                 event=self,
             )
         return next(iter(pieces.values()))

@@ -31,6 +31,7 @@ MOST_LISTED = 8  # surfaces, n! = 40320 matrices
 MOST_CODED = 62  # surfaces, bits of a code
 
 
+@arguments()
 def saltation_matrix(
     F_pre: Array, F_post: Array, DxR: Array, Dxg: Array, DtR: Array | float = 0.0, Dtg: float = 0.0
 ) -> Array:

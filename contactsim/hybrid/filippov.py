@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import arguments
 from ..common.arrays import Array
 from ..common.lazy import dataclass
 from ..errors import SimulationError
@@ -62,6 +63,7 @@ class Filippov(HybridSystem):
         system: any hybrid system; what this class does not say, the system does.
     """
 
+    @arguments()
     def __init__(self, system: Dynamics) -> None:
         system = completed(system)
         self.system = system

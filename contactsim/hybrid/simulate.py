@@ -474,6 +474,7 @@ class Simulation:
             return
         self._stop_in_reach |= bound == t_end and self._stepper.hemmed
         if step is None:
+            self._is_valid()
             return
         passed, fired = self._passed(step, landing, bound)
         if passed is None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from ..common.arguments import LENGTH_OF_TIME, POSITIVE, instance, number
+from ..common.arguments import LENGTH_OF_TIME, POSITIVE, arguments, instance, number
 from ..common.lazy import dataclass
 
 LARGEST = 1e-2  # relative error of a step, above which no digit of a run is right
-KINDS = {"max_step": LENGTH_OF_TIME, "rtol": number(f"a positive number, at most {LARGEST}", gt=0.0, le=LARGEST)}
+LEAST = 2.5e-13  # relative error of a step, a tenth of which is a hundred roundings: none is more exact
+KINDS = {
+    "max_step": LENGTH_OF_TIME,
+    "rtol": number(f"a number from {LEAST}, below which double precision rounds, to {LARGEST}", ge=LEAST, le=LARGEST),
+}
 
 
+@arguments()
 @dataclass(frozen=True)
 class Tolerances:
     """Accuracy of a run.
@@ -19,7 +24,7 @@ class Tolerances:
     chart was started, so it does not depend on where the origin of the world lies.
 
     Attributes:
-        rtol: relative error of a step, dimensionless.
+        rtol: relative error of a step, dimensionless, from 2.5e-13 to 1e-2.
         atol: absolute error of a step, in the unit of each component.
         event_time: how exactly the times of events are met; those within ten of it are one event [s].
         rearm: a guard counts as positive again once it is above this many of its units (rounding of a guard).

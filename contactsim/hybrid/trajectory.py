@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 Known = TypeVar("Known")
 
 FINEST = 1e-12  # rtol below which rounding decides
+TIME = custom("one finite number; for several times there is traj.sample(times)", REAL.take)
 SIDE = custom("'+' for the right limit or '-' for the left one", one_of("+", "-").take)
 SIDES = custom("'+' for right limits, '-' for left ones, or 'both'", one_of("+", "-", "both").take)
 TIMES = numbers(None, words="an array of finite times (T,) in seconds")
 DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
-OTHER_FORMATS = (".csv", ".json", ".mat", ".npy", ".npz", ".parquet", ".pickle", ".pkl", ".txt", ".xlsx", ".zarr")
+NETCDF = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5")  # names that files of DEFAULT_FORMAT may have
 
 
 @dataclass(frozen=True)
@@ -320,7 +321,7 @@ class Trajectory:
         last, step = self.arcs[-1], self.arcs[-1].segments[-1]
         return last.event.x_post if last.event else step(step.t1)
 
-    @arguments(t=custom("one finite number; for several times there is traj.sample(times)", REAL.take), side=SIDE)
+    @arguments(t=TIME, side=SIDE)
     def arc_at(self, t: float, side: str = "+") -> Arc:
         """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
 
@@ -339,7 +340,9 @@ class Trajectory:
         """State at `t`: right limit at an event, left limit with ``side="-"``; at times (T,) its parts are (T, n)."""
         if isinstance(t, (list, tuple, np.ndarray)) and np.ndim(t):
             return self.sample(t, side).state
-        return self.system.state(self.arc_at(t, side)(t))  # type: ignore[arg-type]
+        name = type(self).__name__
+        at: float = TIME.check(f"t of {name}", t)
+        return self.system.state(self.arc_at(at, SIDE.check(f"side of {name}", side))(at))
 
     @arguments(times=TIMES, side=SIDES, frames=several(NAME, "a list of names of frames"))
     def sample(self, times: ArrayLike, side: str = "+", frames: Sequence[str] = ()) -> Samples:
@@ -383,10 +386,12 @@ class Trajectory:
             return self.sample(times, side, frames)
         return replace(self.recorded, frame_names=several(NAME, "a list of names of frames").check("frames", frames))
 
+    @arguments(t=TIME, side=SIDE)
     def mode_at(self, t: float, side: str = "+") -> Any:
         """Mode at `t`; for contacts {name: Mode}."""
         return self.system.named_modes(self.arc_at(t, side).mode)
 
+    @arguments(t=TIME, side=SIDE)
     def forces(self, t: float, side: str = "+") -> dict[str, Array]:
         """Contact forces at `t`: {contact: (3,) newton in world axes} ((1 + d_t,) along the rows of a Mechanism).
 
@@ -397,6 +402,7 @@ class Trajectory:
         forces = arc.system.forces(t, arc(t), arc.mode)
         return self._known(forces, "has no contact forces; ask a ContactSystem's trajectory")
 
+    @arguments(t=TIME, side=SIDE)
     def energy(self, t: float, side: str = "+") -> float:
         """Mechanical energy at `t` [J], without that stored in the ground.
 
@@ -415,6 +421,7 @@ class Trajectory:
         """
         return registry.load("plots", "trajectory")(self, kinds)  # type: ignore[no-any-return]
 
+    @arguments(t=TIME, side=SIDE)
     def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
         """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.
 
@@ -457,14 +464,18 @@ class Trajectory:
     def save(self, path: str | Path) -> Path:
         """Write the run to one file, with its dense output, in the format of its suffix; see `format_of`.
 
+        A name without a suffix, or with a number there ("walk.2"), is one of netCDF.
+
         Raises:
-            InputError: the suffix is that of a format in which no run is written.
+            InputError: no run is written in a format of that suffix.
             StorageError: the disk is full, or does not let write.
         """
         suffix = Path(PATH.check("the file of a run", path)).suffix.lower()
-        if suffix in OTHER_FORMATS and suffix[1:] not in registry.names("formats"):
+        others = sorted({f".{name}" for name in registry.names("formats")} - {*NETCDF})
+        if suffix[1:2].isalpha() and suffix not in (*NETCDF, *others):
+            known = " or ".join([".nc (netCDF)", *others])
             raise InputError(
-                f"a run is not written as {suffix}, but as .nc (netCDF); give {Path(path).with_suffix('.nc').name}, or"
+                f"a run is not written as {suffix}, but as {known}; give {Path(path).with_suffix('.nc').name}, or"
                 " write what to_xarray() or to_dataframe() returns"
             )
         return format_of(path).save(self, path)  # type: ignore[no-any-return]

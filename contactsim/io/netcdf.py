@@ -42,7 +42,8 @@ FORMAT = "contactsim-run"
 VERSION = 1
 REMEDY = "load it with Trajectory.load(path, system=...)"
 SHOWN = 120  # characters of an error of a library that are told
-SQUEEZE = {"zlib": True, "complevel": 4, "shuffle": True}
+SQUEEZE = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+UTF8 = {"_Encoding": "utf-8"}  # of texts
 
 
 def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
@@ -122,45 +123,51 @@ def scene_of(path: str | Path) -> str:
 
 def _bytes(header: Mapping[str, Any], groups: Mapping[str, Any]) -> bytes:
     """The file, made in memory: HDF5 does not survive a disk that fills up under it."""
+    import h5netcdf
+
     made = io.BytesIO()
-    _add(made, "/", _dataset({}).assign_attrs(header))
-    for name, variables in groups.items():
-        _add(made, name, _dataset(variables))
+    with h5netcdf.File(made, "w") as file:
+        file.attrs.update(header)
+        for name, variables in groups.items():
+            _add(file.create_group(name), variables)
     return sealed(made.getvalue())
 
 
 def with_group(content: bytes, name: str, variables: Any) -> bytes:
     """A file with a group of variables added to it; one of that name is replaced."""
+    import h5netcdf
     import h5py
 
     changed = io.BytesIO(unsealed(content))
     with h5py.File(changed, "a") as file:
         if name in file:
             del file[name]
-    _add(changed, name, _dataset(variables))
+    with h5netcdf.File(changed, "a") as file:
+        _add(file.create_group(name), variables)
     return sealed(changed.getvalue())
 
 
-def _dataset(variables: Any) -> Any:
-    import xarray
+def _add(group: Any, variables: Mapping[str, Any]) -> None:
+    """Write {name: (dimensions, values[, attributes])} as xarray does, which takes a second to import.
 
-    data = xarray.Dataset(variables)
-    return data.set_coords("time") if "time" in data else data
-
-
-def _add(file: io.BytesIO, group: str, data: Any) -> None:
-    import h5netcdf
-    from xarray.backends import H5NetCDFStore
-
-    encoding = {str(key): _encoding(data[key]) for key in data.variables}
-    with h5netcdf.File(file, "a" if file.getbuffer().nbytes else "w") as opened:
-        data.dump_to_store(H5NetCDFStore(opened, group=group, mode="a"), encoding=encoding)
-
-
-def _encoding(variable: Any) -> dict[str, Any]:
-    if variable.dtype.kind == "U":
-        return {"dtype": "S1", "zlib": True} if variable.ndim else {}
-    return (SQUEEZE if variable.size > 64 else {}) | ({"_FillValue": None} if variable.dtype.kind == "f" else {})
+    Texts are characters along a dimension more, and `time`, where it is no dimension, is a coordinate of all that lies
+    along its own.
+    """
+    along = variables["time"][0] if "time" in variables else None
+    for name, (given, values, *more) in variables.items():
+        dims, attributes = [given] if isinstance(given, str) else list(given), dict(*more)
+        if along in dims and name != "time":
+            attributes["coordinates"] = "time"
+        values = np.asarray(values)
+        packing: dict[str, Any] = SQUEEZE if values.size > 64 else {}
+        if values.dtype.kind == "U":
+            values = np.char.encode(values, "utf-8")
+            values = values.view("S1").reshape(*values.shape, values.itemsize)
+            dims, attributes, packing = [*dims, f"string{values.shape[-1]}"], attributes | UTF8, {"compression": "gzip"}
+        for dim, size in zip(dims, values.shape, strict=True):
+            if dim not in group.dimensions:
+                group.dimensions[dim] = size
+        group.create_variable(name, dims, values.dtype, values, **packing).attrs.update(attributes)
 
 
 def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -169,7 +176,7 @@ def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tupl
     Raises:
         InputError: there is no such file, or it is not a run.
     """
-    import xarray
+    import h5netcdf
 
     if not path.is_file():
         raise InputError(f"there is no run file {path}; check the path")
@@ -179,9 +186,8 @@ def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tupl
         )
     foreign = InputError(f"{path} is not a run written by contactsim; give a file that `contactsim run` or save() made")
     try:
-        # Files of others need not name their dimensions: "sort" makes names up, without a warning.
-        with xarray.open_dataset(path, engine="h5netcdf", phony_dims="sort") as root:
-            header = dict(root.attrs)
+        with h5netcdf.File(path, "r") as file:
+            header = dict(file.attrs)
     except Exception as error:  # of whatever kind: a file of another format, or none at all
         raise foreign from error
     if header.get("format") != FORMAT:
@@ -196,15 +202,17 @@ def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tupl
             f"{path} was written by contactsim {header['contactsim_version']} in format {header['format_version']}, and"
             f" this version reads up to {VERSION}; update contactsim"
         )
-    with _intact(path):
-        return header, {name: _group(path, name) for name in names}
+    with _intact(path), h5netcdf.File(path, "r") as file:
+        return header, {name: {key: _values(data) for key, data in file[name].variables.items()} for name in names}
 
 
-def _group(path: Path, name: str) -> dict[str, Array]:
-    import xarray
-
-    with xarray.open_dataset(path, group=name, engine="h5netcdf", decode_times=False) as data:
-        return {str(key): data[key].values for key in data.variables}
+def _values(variable: Any) -> Array:
+    """An array of a file, with its characters joined to texts."""
+    values = np.asarray(variable[...])
+    if values.dtype.kind != "S":
+        return values
+    joined = np.ascontiguousarray(values).view(f"S{values.shape[-1]}").reshape(values.shape[:-1])
+    return np.char.decode(joined, "utf-8")
 
 
 def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arguments import arguments
 from ..common.arrays import Array
 from ..common.lazy import dataclass
 from ..common.user_calls import real
@@ -70,6 +71,7 @@ class Actuators(Controller):
         InputError: the robot has no actuators, or the controls do not fit them.
     """
 
+    @arguments()
     def __init__(self, robot: Any, ctrl: Any = None) -> None:
         own = tuple(getattr(robot, "actuators", ()))
         if not own:

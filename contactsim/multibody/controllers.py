@@ -54,6 +54,9 @@ class Holding(NamedTuple):
 class Controller(ABC):
     """Generalised forces from the state.
 
+    They act on all velocities that they are given for, those of a floating base, too; a run of a robot with motors
+    notes once where none of these could apply them.
+
     A controller with a period is asked at its sampling instants alone, which are the multiples of the period and the
     start of a run: first `sample` for the new memory, then `torque` with that memory at the same (t, q, v). What
     `torque` says there is held until the next sample, whatever else it reads; there is no further delay.

@@ -52,9 +52,10 @@ def check_order(model: Any) -> None:
 
 def check_masses(model: Any) -> None:
     """Refuse masses and inertias that are not positive, and joints that move no mass or no inertia."""
-    moving = np.zeros(model.njoints)
+    moving, links = np.zeros(model.njoints), first_links(model)
     for i in range(1, model.njoints):
-        _check_inertia(model.inertias[i], f"the body of joint '{model.names[i]}'")
+        owner = f"link '{links[i]}'" if i in links else f"joint '{model.names[i]}'"
+        _check_inertia(model.inertias[i], f"the body of {owner}")
         moving[i] = model.inertias[i].mass
     for i in range(1, model.njoints):
         rotor = model.armature[model.joints[i].idx_v] if model.joints[i].nv else 0.0
@@ -63,6 +64,15 @@ def check_masses(model: Any) -> None:
     for part in [group.model for group in groups_of(model)] or [model]:
         if part.nv:
             _check_resistance(part)
+
+
+def first_links(model: Any) -> dict[int, str]:
+    """{joint: the first of the links that it carries}; none of a model without links."""
+    found: dict[int, str] = {}
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
+            found.setdefault(int(frame.parentJoint), frame.name)
+    return found
 
 
 def _check_inertia(inertia: Any, owner: str) -> None:
@@ -145,11 +155,10 @@ def inside(model: Any, q: Array) -> Array:
 
 
 def within_limits(model: Any, q: Array) -> tuple[Array, Array]:
-    """Position limits where they are finite and belong to plain joints, else the value itself."""
+    """Position limits of plain joints that have a range, else the value itself."""
     low, high = q.copy(), q.copy()
     for i in range(1, model.njoints):
-        joint = model.joints[i]
-        if joint.nq == joint.nv == 1:
-            k = joint.idx_q
+        joint, k = model.joints[i], model.joints[i].idx_q
+        if joint.nq == joint.nv == 1 and model.lowerPositionLimit[k] < model.upperPositionLimit[k]:
             low[k], high[k] = model.lowerPositionLimit[k], model.upperPositionLimit[k]
     return low, high

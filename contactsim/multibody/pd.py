@@ -25,6 +25,9 @@ from ..hybrid.manifold import Manifold
 from .configuration_space import whole, with_pairs
 from .controllers import Controller, Holding, PlainGains, holds, name_of, no_parameter
 from .piecewise_reference import PiecewiseReference
+from .robot_model import joint_places
+
+KP, KD = 10.0, 0.3  # gains of joints for which none are given
 
 
 class PD(Controller):
@@ -37,8 +40,8 @@ class PD(Controller):
         robot: the Robot (or Mechanism) it drives; the root joint of a floating robot is not actuated.
         reference: configuration (nq,), or t -> (q_ref, v_ref, tau_ff), as a `PiecewiseReference` is, or t -> q_ref; by
             default the nominal one. The fixed one, and that of t -> q_ref, may give all continuous joints by angles.
-        kp: stiffness, a number or (nv,) [N m/rad, N/m].
-        kd: damping, a number or (nv,) [N m s/rad, N s/m].
+        kp: stiffness, a number, (nv,), or {joint: number}, where other joints have the default [N m/rad, N/m].
+        kd: damping, likewise [N m s/rad, N s/m].
         period: sampled with zero-order hold at this period [s]; None: continuous.
         limits: keep the limits of the robot's file: the torque within the effort, and the velocity that is asked for,
             v_ref + kp / kd (q_ref (-) q), within the velocity limit. The corners of both are no events.
@@ -52,8 +55,8 @@ class PD(Controller):
         self,
         robot: Any,
         reference: Any = None,
-        kp: Any = 10.0,
-        kd: Any = 0.3,
+        kp: Any = KP,
+        kd: Any = KD,
         period: float | None = None,
         limits: bool = False,
     ) -> None:
@@ -61,10 +64,10 @@ class PD(Controller):
             raise InputError(f"the robot of a PD controller is a {type(robot).__name__}; give a Robot or a Mechanism")
         self._space, nv = robot.space, robot.nv
         actuated = getattr(robot, "actuated", np.ones(nv, dtype=bool))
-        self._kp = np.where(actuated, _gain("kp", kp, nv), 0.0)
-        self._kd = np.where(actuated, _gain("kd", kd, nv), 0.0)
-        self._scales = {"kp": 1.0, "kd": 1.0}
         self._joints = _driven(robot, actuated)
+        self._kp = np.where(actuated, _gain("kp", kp, KP, nv, self._joints), 0.0)
+        self._kd = np.where(actuated, _gain("kd", kd, KD, nv, self._joints), 0.0)
+        self._scales = {"kp": 1.0, "kd": 1.0}
         self._actuated = actuated.astype(float)
         self._plain = bool(np.all(_plain_joints(robot)[actuated]))
         given = robot.nominal if reference is None else reference
@@ -216,13 +219,12 @@ def _driven(robot: Any, actuated: Array) -> dict[str, Array]:
     """Velocity indices of each actuated joint by its name; none for a mechanism, whose coordinates have no names."""
     if (model := getattr(robot, "model", None)) is None:
         return {}
-    joints = list(zip(model.names, model.joints, strict=True))[1:]  # the first is the world
-    rows = {name: np.arange(j.idx_v, j.idx_v + j.nv) for name, j in joints if j.nv}
+    rows = {name: np.array(places) for name, (_, places) in joint_places(model).items() if places}
     return {name: found for name, found in rows.items() if actuated[found].all()}
 
 
-def _gain(name: str, value: Any, nv: int) -> Array:
-    words = f"a finite number that is zero or positive, or an array ({nv},) of them"
+def _gain(name: str, value: Any, default: float, nv: int, joints: Mapping[str, Array]) -> Array:
+    words = f"a finite number that is zero or positive, an array ({nv},) of them, or {{joint: number}}"
 
     def take(given: Any) -> Array:
         gain = real_array(given)
@@ -230,7 +232,15 @@ def _gain(name: str, value: Any, nv: int) -> Array:
             raise ValueError
         return gain
 
-    return np.broadcast_to(custom(words, take).check(f"the gain {name}", value), (nv,))
+    if not isinstance(value, Mapping) or not value:
+        return np.broadcast_to(custom(words, take).check(f"the gain {name}", value), (nv,))
+    found = np.full(nv, default)
+    for joint, own in value.items():
+        if joint not in joints:
+            known = ", ".join(joints) or "none"
+            raise InputError(f"the gain {name} is given for '{joint}', which is no driven joint; there are {known}")
+        found[joints[joint]] = NOT_NEGATIVE.check(f"the gain {name} of joint '{joint}'", own)
+    return found
 
 
 @dataclass(frozen=True)
@@ -345,8 +355,8 @@ def drive_limits(robot: Any, actuated: Array) -> DriveLimits:
     if model is None:
         raise InputError(f"a {type(robot).__name__} has no limits of effort and velocity; leave limits=True out")
     owners = [""] * robot.nv
-    for name, joint in list(zip(model.names, model.joints, strict=True))[1:]:
-        owners[joint.idx_v : joint.idx_v + joint.nv] = [name] * joint.nv
+    for name, (_, places) in joint_places(model).items():
+        owners[places.start : places.stop] = [name] * len(places)
     found = []
     for kind, own in (("effort", model.effortLimit), ("velocity", model.velocityLimit)):
         limit = np.where(actuated, np.asarray(own, dtype=float), np.inf)

@@ -25,6 +25,7 @@ CLOSED = 1e-9  # rad, m; how far the last of waypoints that repeat may be from t
 HALVINGS = 20  # of a piece between two breaks, before it is said not to be smooth there
 
 
+@arguments()
 @dataclass(frozen=True, eq=False)
 class PiecewiseReference:
     """A reference (q_ref, v_ref, tau_ff) of time, for `cs.PD`, whose numbers are polynomials between knots.

@@ -35,7 +35,7 @@ from .kinematics.bound_robot import BoundRobot
 from .primitives import SingleBodies
 from .robot_files.reading import GeometryFile, existing, given_folders, package_folders
 from .robot_files.urdf import SOURCE, urdf_of
-from .robot_model import Part, RobotModel
+from .robot_model import Part, RobotModel, joint_places
 from .terrain import Flat, Slope, Terrain
 
 if TYPE_CHECKING:
@@ -53,7 +53,13 @@ def _gains(given: Any) -> Array:
     return found
 
 
+COLUMNS = "joint", "q", "v, tau"
 GAINS = custom("a number that is not negative, or one for each actuated joint", _gains)
+
+
+def _range(places: range) -> str:
+    """Places in an array, as they are written in Python: "7", "0:6"; nothing where there are none."""
+    return f"{places.start}:{places.stop}" if len(places) > 1 else "".join(map(str, places))
 
 
 class Robot(SingleBodies):
@@ -77,6 +83,18 @@ class Robot(SingleBodies):
     """
 
     parts: Mapping[str, Part[Robot]]
+
+    def __str__(self) -> str:
+        joints = joint_places(self.model)
+        rows = [COLUMNS, *((name, _range(q), _range(v)) for name, (q, v) in joints.items())]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+        return "\n".join([repr(self), *lines])
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints in the order of q, v and tau, a floating root first; `print` shows the places of each."""
+        return tuple(self.model.names)[1:]  # the first is the world
 
     # --- where robots come from -------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from .mechanism import unique_names
 from .model_checks import (
     check_masses,
     check_order,
+    first_links,
     frame_id_of,
     inside,
     link_frame,
@@ -286,10 +287,7 @@ class RobotModel:
         A body is all links that are fixed to each other, and goes by the first of them (the one next to its joint); a
         body of a model without links goes by its joint.
         """
-        found: dict[int, str] = {}
-        for frame in self.model.frames:
-            if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
-                found.setdefault(int(frame.parentJoint), frame.name)
+        found = first_links(self.model)
         return {found.get(k, self.model.names[k]): k for k in range(1, self.model.njoints)}
 
     @arguments(body=NAME, kind=one_of("mass", "inertia_scale"))
@@ -340,7 +338,7 @@ class RobotModel:
             InputError: there is no such joint; the joints are listed.
         """
         if not self.model.existJointName(name):
-            known = ", ".join(list(self.model.names)[1:])
+            known = ", ".join(joint_places(self.model))
             raise InputError(f"robot '{self.name}' has no joint '{name}'; its joints are {known}")
         return int(self.model.joints[self.model.getJointId(name)].idx_v)
 
@@ -464,6 +462,15 @@ def _parts(joint: Any) -> tuple[Sequence[str], Sequence[str]]:
 
 def _numbered(count: int) -> list[str]:
     return [""] if count == 1 else [str(k) for k in range(count)]
+
+
+def joint_places(model: Any) -> dict[str, tuple[range, range]]:
+    """{joint: its places in a configuration, and in velocities and forces} in the order of these."""
+    joints = list(zip(model.names, model.joints, strict=True))[1:]  # the first is the world
+    return {
+        name: (range(joint.idx_q, joint.idx_q + joint.nq), range(joint.idx_v, joint.idx_v + joint.nv))
+        for name, joint in joints
+    }
 
 
 def turning_joints(model: Any) -> dict[str, tuple[int, int, int]]:

@@ -263,7 +263,7 @@ def test_the_spread_of_a_robot_without_a_landing_of_its_own_is_that_of_its_run(
     Path("scene.toml").write_text('[robot]\nname = "hexapod"\n[run]\ntime = 0.11\n')
     code, out, _ = command(capsys, "run", "scene.toml", "--spread", "--out", "o")
     assert code == 0
-    assert "no cloud of a landing: the guards that fall together at t = 0.1009637" in out
+    assert "no cloud of a landing: lf, lm, lr, rf, rm, rr change together at t = 0.1009637" in out
 
 
 def test_a_scene_and_a_stopped_run_have_derivatives(capsys: pytest.CaptureFixture[str], box: Path) -> None:

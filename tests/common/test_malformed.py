@@ -7,6 +7,7 @@ import time
 import warnings
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,11 +27,13 @@ OTHERS = {
 }
 
 
+def _is_error(found: object) -> bool:
+    return inspect.isclass(found) and issubclass(found, Exception)
+
+
 def test_every_public_name_is_tried() -> None:
     tried = {call.name.partition(".")[0] for call in CALLS.values()}
-    errors = {
-        name for name in cs.__all__ if inspect.isclass(found := getattr(cs, name)) and issubclass(found, Exception)
-    }
+    errors = {name for name in cs.__all__ if _is_error(getattr(cs, name))}
     assert set(cs.__all__) - errors - OTHERS - tried == set()
 
 
@@ -53,6 +56,38 @@ def test_the_calls_work_as_they_are(call: str, tmp_path: Path, monkeypatch: pyte
     if any(value is None and not kind.startswith("?") for value, kind in CALLS[call].arguments.values()):
         pytest.skip("its right values are tried elsewhere")
     CALLS[call].function(**CALLS[call].given())
+
+
+DOORS = {name: getattr(cs, name) for name in cs.__all__ if name not in OTHERS} | {
+    f"terrain.{name}": getattr(cs.terrain, name) for name in ("Flat", "Slope", "Sinusoid", "HeightField", "Moving")
+}
+
+
+def _is_open(door: Any) -> bool:
+    """Whether it hands names that it does not know on to others."""
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(door).parameters.values())
+
+
+@pytest.mark.parametrize("name", [name for name, door in DOORS.items() if not (_is_error(door) or _is_open(door))])
+def test_a_name_that_is_misspelt_is_told_with_the_nearest(name: str) -> None:
+    """By an error of ours that is a TypeError as well, as Python's own is."""
+    door = DOORS[name]
+    for own, parameter in inspect.signature(door).parameters.items():
+        if parameter.kind is not parameter.VAR_POSITIONAL and not own.startswith("_"):
+            with pytest.raises(
+                cs.InputError, match=rf"has no argument '{own}{own[-1]}'; did you mean '{own}'\?$"
+            ) as told:
+                door(**{own + own[-1]: None})
+            assert isinstance(told.value, TypeError)
+
+
+def test_names_like_none_are_told_with_all_and_those_of_others_are_left_to_them() -> None:
+    with pytest.raises(
+        cs.InputError, match=r"^ContactSystem has no argument 'friction'; it takes robot, terrain, law, "
+    ):
+        cs.ContactSystem(cs.Robot.sphere(1.0, 0.1), friction=0.5)  # type: ignore[call-arg]
+    with pytest.raises(cs.InputError, match=r"^ContactPoint has no argument 'frction'; did you mean 'friction'\?$"):
+        cs.Robot.sphere(1.0, 0.1, frction=0.5)
 
 
 def test_random_bytes_and_text_for_every_argument() -> None:
@@ -119,3 +154,21 @@ def test_a_door_costs_microseconds() -> None:
     for _ in range(10_000):
         asked(0.5, 3)
     assert time.perf_counter() - began < 1.0
+
+
+def test_a_method_goes_by_the_class_of_which_it_is_called() -> None:
+    """Not by the base in which it is written, nor by what it calls in turn."""
+    system = cs.ContactSystem(cs.Robot.sphere(1.0, 0.1))
+    run = cs.simulate(system, cs.State(system.robot.nominal, np.zeros(6)), (0.0, 0.01))
+    for call, words in (
+        (lambda: cs.Robot.sphere(1.0, 0.1, name=3), "name of Robot.sphere is 3"),
+        (lambda: system.robot.joint_index(3), "name of Robot.joint_index is 3"),
+        (lambda: system.with_parameter(3, 1.0), "name of ContactSystem.with_parameter is 3"),
+        (lambda: system.with_parameter(nam="gravity", value=1.0), "ContactSystem.with_parameter has no argument 'nam'"),
+        (lambda: run("x"), "t of Trajectory is 'x'; give one finite number"),
+        (lambda: run(0.0, side="both"), "side of Trajectory is 'both'; give '+' for the right limit"),
+        (lambda: run.forces("x"), "t of Trajectory.forces is 'x'"),
+    ):
+        with pytest.raises(cs.InputError) as told:
+            call()
+        assert str(told.value).startswith(words)

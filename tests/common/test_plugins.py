@@ -185,8 +185,10 @@ class Law:
     run = cs.simulate(cs.ContactSystem(point_mass()), cs.State([0, 0, 0.01], [0, 0, -1.0]), (0.0, 0.05))
     file = run.save(tmp_path / "run.told")
     assert cs.Trajectory.load(file) == "FINISHED after 1 events"
-    for name in ("run.nc", "run", "run.data"):  # all others are netCDF
+    for name in ("run.nc", "run", "run.h5"):  # these are netCDF
         assert len(cs.Trajectory.load(run.save(tmp_path / name)).events) == 1
+    with pytest.raises(cs.InputError, match=r"not written as \.data, but as \.nc \(netCDF\) or \.told; give run\.nc"):
+        run.save(tmp_path / "run.data")
 
 
 def test_nothing_is_loaded_into_a_group_that_has_no_contract(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,17 @@ def test_so_are_its_parts() -> None:
     assert repr(cs.load_model("slip", body_mass=60.0)).startswith("Slip(body_mass=60, ")
 
 
+def test_a_robot_is_printed_with_the_order_of_its_joints() -> None:
+    robot = cs.load_robot("hexapod")
+    first, head, *joints = str(robot).splitlines()
+    assert first == repr(robot) and head.split() == ["joint", "q", "v,", "tau"]
+    assert tuple(line.split()[0] for line in joints) == robot.joint_names
+    assert robot.joint_names[:2] == ("root_joint", "lf_hip_yaw") and len(robot.joint_names) == 19
+    assert joints[0].split()[1:] == ["0:7", "0:6"] and joints[-1].split()[1:] == ["24", "23"]
+    for name, line in zip(robot.joint_names, joints, strict=True):
+        assert int(line.split()[2].partition(":")[0]) == robot.joint_index(name)
+
+
 def test_what_runs_and_what_estimates_says_where_it_is() -> None:
     system, state = cs.ContactSystem(point_mass(), gravity=(0.0, 0.0, -10.0)), cs.State([0, 0, 0.05], [0, 0, 0.0])
     simulation = cs.Simulation(system, state)

@@ -307,6 +307,9 @@ def test_missing_visual_mesh_is_left_out_of_pictures(tmp_path: Path) -> None:
     traj = cs.simulate(cs.ContactSystem(robot), cs.State([0, 0, 1, 0, 0, 0, 1], np.zeros(6)), (0.0, 0.1))
     with pytest.warns(UserWarning, match=r"link 'brick' of robot 'brick' is not drawn whole .*lost_mesh.*package_dirs"):
         assert cs.export_html(traj, tmp_path / "run.html").stat().st_size > 10_000
+    again = cs.Trajectory.load(traj.save(tmp_path / "run.nc"))
+    with pytest.warns(UserWarning, match=r"link 'brick' of robot 'brick' is not drawn whole .*lost_mesh.*package_dirs"):
+        assert cs.export_html(again, tmp_path / "again.html").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize(
@@ -354,6 +357,12 @@ def test_time_span_that_is_reversed_or_empty(span: tuple[float, float]) -> None:
 def test_tolerance_that_is_not_positive(name: str) -> None:
     with one_sentence(name):
         cs.Tolerances(**{name: 0.0})
+
+
+def test_tolerance_finer_than_rounding() -> None:
+    with one_sentence(r"'rtol' is 1e-20; give a number from 2\.5e-13, below which double precision rounds, to 0\.01"):
+        cs.Tolerances(rtol=1e-20)
+    cs.Tolerances(rtol=2.5e-13)
 
 
 def test_controller_of_the_wrong_shape() -> None:

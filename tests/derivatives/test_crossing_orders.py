@@ -82,10 +82,7 @@ def test_the_first_order_that_ends_apart_ends_the_search(monkeypatch: pytest.Mon
     with pytest.raises(cs.NonDifferentiableError, match="different states") as found:
         event.apply(np.eye(12)[0])
     first = len(passed)
-    shown = str(found.value).split("(as in ")[1].split(";")[0]
-    words = found.value.problem["words"]
-    assert tuple(shown.split(", ")) in words
-    assert len(words) == 8  # a plane meets the corners of a rectangle
+    assert len(found.value.problem["words"]) == 8  # a plane meets the corners of a rectangle
     assert first < len(passed) / 2
     before = len(passed)
     assert not event.differentiable

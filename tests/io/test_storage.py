@@ -374,6 +374,37 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+VARIABLES = {
+    "time": ("sample", np.linspace(0.0, 1.0, 100), {"units": "s"}),
+    "x": (("sample", "state"), np.arange(200.0).reshape(100, 2), {"long_name": "a state"}),
+    "count": ("event", np.arange(3)),
+    "word": ("event", storage.texts(["a", "grün", ""])),
+    "words": (("event", "side"), np.array([["left", "right"]] * 3)),
+    "none": ("nothing", storage.texts([])),
+    "empty": (("nothing", "state"), np.zeros((0, 2))),
+    "side": ("side", storage.texts(["left", "right"])),
+}
+
+
+def test_groups_are_as_xarray_writes_them(tmp_path: Path) -> None:
+    """In names, dimensions, types, attributes and values."""
+    path, other = tmp_path / "run.nc", tmp_path / "other.nc"
+    path.write_bytes(storage._bytes({"format": storage.FORMAT}, {"made": VARIABLES}))
+    made = xarray.Dataset(VARIABLES).set_coords("time")
+    packed = {name: {"dtype": "S1"} for name, own in made.variables.items() if own.dtype.kind == "U"}
+    made.to_netcdf(other, group="made", engine="h5netcdf", encoding=packed)
+    for decoded in (False, True):
+        mine, theirs = (
+            xarray.load_dataset(file, group="made", engine="h5netcdf", decode_cf=decoded, mask_and_scale=False)
+            for file in (path, other)
+        )
+        for variable in theirs.variables.values():
+            variable.attrs.pop("_FillValue", None)  # which none of our numbers has
+        xarray.testing.assert_identical(mine, theirs)
+    with h5py.File(path) as file:
+        assert file["made/x"].compression == file["made/word"].compression == "gzip"
+
+
 @pytest.mark.parametrize(("name", "value"), [("t1", -1.0), ("chebyshev", np.nan)])
 def test_steps_that_are_none_are_a_damaged_file(tmp_path: Path, name: str, value: float) -> None:
     path = tmp_path / "run.nc"
@@ -388,12 +419,13 @@ def test_steps_that_are_none_are_a_damaged_file(tmp_path: Path, name: str, value
 
 def test_a_run_is_not_written_under_the_name_of_another_format(tmp_path: Path) -> None:
     traj = cs.load_scene("biped").simulate(0.02)
-    for suffix in (".mat", ".csv"):
+    for suffix in (".mat", ".csv", ".foo"):
         with pytest.raises(
             cs.InputError, match=rf"not written as \{suffix}, but as \.nc \(netCDF\); give run\.nc, or write"
         ):
             traj.save(tmp_path / f"run{suffix}")
-    traj.save(tmp_path / "walk.2")  # no name of a format
+    for name in ("walk.2", "walk", "walk.h5"):  # no name of a format, or another one of netCDF
+        np.testing.assert_array_equal(cs.Trajectory.load(traj.save(tmp_path / name)).t, traj.t)
 
 
 def test_modes_of_every_kind_and_age_are_read_back() -> None:

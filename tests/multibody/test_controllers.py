@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from builders import point_mass
@@ -236,3 +238,48 @@ def test_a_fault_in_a_reference_is_told_where_the_controller_is_made() -> None:
     line = posture.__code__.co_firstlineno + 1
     with pytest.raises(cs.CallbackError, match=rf"reference .*posture.*KeyError.*line {line} of"):
         cs.PD(point_mass(), posture)
+
+
+@pytest.mark.parametrize("law", ["coulomb", "hunt-crossley"])
+@pytest.mark.parametrize("engine", [None, "python"])
+def test_forces_on_a_floating_base_are_noted_once(law: str, engine: str | None) -> None:
+    """They act, as whatever a controller returns; motors alone would not apply them."""
+    robot = cs.load_robot("hexapod")
+    start = cs.State(robot.nominal, np.zeros(robot.nv))
+
+    def damped(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return -2.0 * v * robot.actuated
+
+    def lifted(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return damped(t, q, v) + 5.0 * (np.arange(robot.nv) == 2)
+
+    def notes(controller: Any) -> tuple[str, ...]:
+        system = cs.ContactSystem(robot, law=law, controller=controller)
+        return cs.simulate(system, start, (0, 0.02), engine=engine).notes
+
+    (note,) = notes(lifted)
+    assert "'root_joint' of robot 'hexapod', which has no actuator" in note and "rows 0 to 5 of tau" in note
+    assert notes(cs.Sampled(lifted, 0.005, robot.nv))[0].startswith("the controller Sampled(")
+    assert not notes(damped)
+    assert not notes(cs.PD(robot, kp=150.0, kd=6.0, limits=True))
+
+
+def test_a_force_on_a_body_without_motors_is_none_to_note() -> None:
+    robot = cs.Robot.sphere(mass=1.0, radius=0.1)
+    system = cs.ContactSystem(robot, controller=lambda t, q, v: np.array([0, 0, G, 0, 0, 0]))
+    assert not cs.simulate(system, cs.State(robot.nominal, np.zeros(6)), (0.0, 0.1)).notes
+
+
+def test_gains_are_given_by_joint_as_in_scenes() -> None:
+    robot = cs.load_robot("hexapod")
+    knee = robot.joint_index("lf_knee")
+    drive = cs.PD(robot, kp={"lf_knee": 80.0}, kd={"lf_knee": 2.0, "lm_knee": 3.0})
+    given = drive.parameters()
+    assert [given[f"kp.{name}"] for name in ("lf_knee", "lm_knee")] == [80.0, 10.0]
+    assert [given[f"kd.{name}"] for name in ("lf_knee", "lm_knee", "lr_knee")] == [2.0, 3.0, 0.3]
+    assert drive.stiffness[knee] == 80.0 and not drive.stiffness[:6].any()
+    for joint in ("left_knee", "root_joint"):
+        with pytest.raises(cs.InputError, match=rf"kp is given for '{joint}', which is no driven joint; .*lf_knee"):
+            cs.PD(robot, kp={joint: 80.0})
+    with pytest.raises(cs.InputError, match=r"the gain kd of joint 'lf_knee' is -1.0; give a number that is zero or p"):
+        cs.PD(robot, kd={"lf_knee": -1.0})

@@ -109,3 +109,11 @@ def test_restitution_of_limits_by_name() -> None:
         system.with_parameter("limit.restitution", 1.5)
     with pytest.raises(cs.InputError, match="the system has no contacts"):
         system.parameter("contact.restitution")
+
+
+def test_limits_without_a_range_are_ignored_in_the_nominal_configuration_too() -> None:
+    """It was moved to the upper one of limits that are swapped."""
+    robot = lift(1.0, -0.5)
+    np.testing.assert_array_equal(robot.nominal, [0.0])
+    with pytest.warns(UserWarning, match=r"joint 'slide' has no range \(1.0 to -0.5\); its limits are ignored"):
+        cs.ContactSystem(robot)

@@ -321,6 +321,25 @@ def test_what_auto_leaves_out_is_said_and_all_takes_it() -> None:
         cs.Robot.from_urdf(legged(), contacts="every")
 
 
+MISSING = '<mesh filename="nowhere.stl"/>'
+
+
+def test_feet_keep_their_shape_where_that_of_other_links_is_missing() -> None:
+    """They were points in the middle of their balls."""
+    with pytest.warns(
+        UserWarning, match=r"nowhere.stl could not be found\).*; the contacts of its feet, foot, do with"
+    ):
+        robot = cs.Robot.from_urdf(legged().replace(BOX, MISSING))
+    assert [(point.name, point.radius) for point in robot.contacts] == [("foot", 0.05)]
+
+
+def test_the_missing_mesh_of_a_foot_is_an_error_as_that_of_any_contact() -> None:
+    for lost in ("trunk", "foot"):  # a robot without feet, and one whose foot it is
+        text = robot_text(link("base"), link(lost, shape=MISSING), joint("j", "base", lost))
+        with pytest.raises(cs.InputError, match=r"cannot be read \(Mesh nowhere.stl could not be found\); give pack"):
+            cs.Robot.from_urdf(text, "free_flyer")
+
+
 # --- continuous joints ------------------------------------------------------------------------------------------
 def test_continuous_joints_are_given_by_angles_too() -> None:
     text = robot_text(

@@ -46,6 +46,7 @@ def changed(before: str, after: str) -> str:
         ('<cylinder radius="0.02" length="0.3"/>', "<mesh/>", f"the <mesh> of a <collision> of {ARM} has no filename"),
         ('<cylinder radius="0.02" length="0.3"/>', '<mesh scale="1"/>', "has scale='1'; give 3 finite numbers"),
         ('value="0.5"', 'value="1e300"', f"the <mass> of {ARM} has value='1e300'; give a number of a size below 1e"),
+        ('value="0.5"', 'value="-0.5"', f"the <mass> of {ARM} has value='-0.5'; give a number that is zero or"),
         ('value="0.5"', 'val="0.5"', f"the <mass> of {ARM} has val=, which URDF does not know; write value=, or leave"),
         ('<mass value="0.5"/>', "", f"the <inertial> of {ARM} has no <mass>; give it one"),
         (INERTIA, 'ixx="0.01" iyy="0.01"', f"the <inertia> of {ARM} has no izz; give a finite number"),
@@ -59,6 +60,12 @@ def changed(before: str, after: str) -> str:
             "<limit",
             '<limit lower="0" effort="1" velocity="1"/><limit',
             f"{HINGE} has two <limit>; leave one of them out",
+        ),
+        ('lower="-1"', 'lower="2"', f"the <limit> of {HINGE} has lower='2' above upper='1'; swap them"),
+        (
+            "</robot>",
+            '<link name="lost"/></robot>',
+            "links 'brick', 'lost' in the text of the URDF hang on no joint, .* one first link; join them by a <joint>",
         ),
         ('lower="-1"', 'lower="-1,5"', f"the <limit> of {HINGE} has lower='-1,5'; give a finite number"),
         (

@@ -52,23 +52,32 @@ class GeometryFile:
             from ..mjcf.shapes import read_geometry
 
             return read_geometry(model, self.path, self.folders, self.visual)
-        kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
         try:
-            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
+            return self._built(model, self.urdf)
         except ValueError:
             if not self.visual:
                 raise
             return self._found_visuals(model)
 
+    def _built(self, model: Any, urdf: str) -> Any:
+        kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
+        return pin.buildGeomFromUrdfString(model, urdf, kind, package_dirs=list(self.folders))
+
+    def of_links(self, links: Container[str]) -> GeometryFile:
+        """What collides of some links of a URDF alone."""
+        tree = ElementTree.fromstring(self.urdf)
+        for link in tree.iter("link"):
+            if link.get("name") not in links:
+                for collision in link.findall("collision"):
+                    link.remove(collision)
+        return replace(self, urdf=ElementTree.tostring(tree, encoding="unicode"))
+
     def _found_visuals(self, model: Any) -> Any:
         """The visual geometry without what missing meshes would show, with a warning for each."""
         tree = ElementTree.fromstring(self.urdf)
         while True:
-            text = ElementTree.tostring(tree, encoding="unicode")
             try:
-                return pin.buildGeomFromUrdfString(
-                    model, text, pin.GeometryType.VISUAL, package_dirs=list(self.folders)
-                )
+                return self._built(model, ElementTree.tostring(tree, encoding="unicode"))
             except ValueError as error:
                 links = _without_mesh(tree, str(error))
                 if not links:
@@ -190,10 +199,7 @@ class StoredGeometry:
 
     def __call__(self, model: Any) -> Any:
         """Pinocchio's geometry model of the visuals."""
-        if self.urdf:
-            kind = pin.GeometryType.VISUAL
-            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
-        return GeometryFile(self.path, self.folders, visual=True)(model)
+        return GeometryFile(self.path, self.folders, visual=True, urdf=self.urdf)(model)
 
 
 def stored(source: GeometryFile) -> StoredGeometry:
@@ -231,8 +237,8 @@ def automatic_contacts(model: Any, source: Any, choice: str = "auto") -> tuple[C
     sphere: its centre, with its radius. Box: eight corners. Capsule: the two ends of its axis, with its radius.
     Cylinder: its two rims, each with its lowest point, and eight points of each on which it stands. Mesh: up to eight
     extreme points; in "auto" on links that carry no other link.
-    Feet whose geometry cannot be read are points at the origin of their link, with a warning. Links that stand still
-    have none.
+    Feet without geometry are points at the origin of their link. Where that of other links cannot be read, the feet
+    have their own, with a warning. Links that stand still have none.
 
     Args:
         model: pinocchio's model.
@@ -248,7 +254,7 @@ def automatic_contacts(model: Any, source: Any, choice: str = "auto") -> tuple[C
     if choice == "feet" and not feet:
         raise InputError(f"no link of robot '{model.name}' is named as a foot; give contacts='all' or a list")
     feet = [] if choice == "all" else feet
-    collision = _collision(model, source, needed=not feet)
+    collision = _collision(model, source, feet)
     by_link: dict[str, list[Any]] = {}
     for geometry in collision.geometryObjects if collision is not None else ():
         by_link.setdefault(model.frames[geometry.parentFrame].name, []).append(geometry)
@@ -262,14 +268,16 @@ def automatic_contacts(model: Any, source: Any, choice: str = "auto") -> tuple[C
     return tuple(points)
 
 
-def _collision(model: Any, source: Any, needed: bool) -> Any:
+def _collision(model: Any, source: Any, feet: Sequence[str]) -> Any:
+    """Collision geometry; of its feet alone, where that of other links cannot be read."""
     try:
         return load_geometry(model, source)
     except InputError as error:
-        if needed:
+        if not (feet and isinstance(source, GeometryFile) and source.urdf):
             raise
-        tell(f"{error}; its feet are taken as points")
-        return None
+        found = load_geometry(model, source.of_links(feet))
+        tell(f"{error}; the contacts of its feet, {listed(feet)}, do without it")
+        return found
 
 
 def _tell(model: Any, by_link: Mapping[str, Sequence[Any]], chosen: Container[str], choice: str) -> None:

@@ -45,10 +45,10 @@ class Numbers:
     def words(self, text: str = "") -> str:
         """What to give instead of a text."""
         what = "a number" if self.count == 1 else f"{self.count} numbers"
-        if self.least == 0.0:
-            return f"{what} that {'is' if self.count == 1 else 'are'} zero or positive"
         if any(isfinite(_float(word)) and number(word) is None for word in text.split()):
             return f"{what} of a size below {FAR:.0e}"
+        if self.least == 0.0:
+            return f"{what} that {'is' if self.count == 1 else 'are'} zero or positive"
         return "a finite number" if self.count == 1 else f"{self.count} finite numbers"
 
 
@@ -63,7 +63,7 @@ SHAPES: Mapping[str, Mapping[str, Numbers]] = {
 BODY = {"origin": POSE} | {f"geometry/{shape}": sizes for shape, sizes in SHAPES.items()}
 INERTIAL = {
     "origin": POSE,
-    "mass": {"value": Numbers(needed=True)},
+    "mass": {"value": SIZE},
     "inertia": {name: Numbers(needed=True) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")},
 }
 JOINT = {
@@ -119,7 +119,7 @@ def checked(robot: Element, place: str) -> tuple[str, ...]:
 
     Raises:
         InputError: a number is missing, none, or cannot be meant; an element is misspelt or there twice; a joint names
-            a link that is not there; the joints make no tree; no link has a mass.
+            a link that is not there, or swaps its limits; the joints make no tree; no link has a mass.
     """
     if _holds_macros(robot):
         raise InputError(f"{place} holds macros of xacro, which are not expanded; run xacro on it, and give the result")
@@ -189,9 +189,18 @@ def _check_joint(joint: Element, robot: Element, place: str) -> None:
     _check_numbers(joint, table, f"the <{{}}> of {where}")
     if kind in LIMITED and joint.find("limit") is None:
         raise InputError(f"{where} is {kind} and has no <limit>; give it one, or make a hinge continuous")
+    low, high = (_limit(joint, side) for side in ("lower", "upper"))
+    if kind in LIMITED and low > high:
+        raise InputError(f"the <limit> of {where} has lower='{low:g}' above upper='{high:g}'; swap them")
     axis = joint.find("axis")
     if kind in MOVED_ALONG_AXIS and axis is not None and not any(map(number, axis.get("xyz", "").split())):
         raise InputError(f"the <axis> of {where} has xyz='{axis.get('xyz')}'; give a direction, such as 0 0 1")
+
+
+def _limit(joint: Element, side: str) -> float:
+    """A limit of a joint; zero where it has none."""
+    limit = joint.find("limit")
+    return 0.0 if limit is None else number(limit.get(side, "0")) or 0.0
 
 
 def _once(owner: Element, name: str, where: str) -> list[Element]:
@@ -233,7 +242,7 @@ def _misspelt(name: str, others: Iterable[str], where: str) -> None:
 
 
 def _check_tree(robot: Element, place: str) -> None:
-    """Names are given once, and no link hangs on two joints or in a circle without a first link."""
+    """Names are given once, there is one first link, and no other hangs on two joints."""
     for kind in ("link", "joint"):
         names = [str(part.get("name")) for part in robot.findall(kind)]
         if twice := next((name for k, name in enumerate(names) if name in names[:k]), None):
@@ -247,7 +256,14 @@ def _check_tree(robot: Element, place: str) -> None:
                 " and close circles by loops of the system"
             )
         above[child] = name
-    if all(link.get("name") in above for link in robot.findall("link")):
+    names = [str(link.get("name")) for link in robot.findall("link")]
+    first = [repr(name) for name in names if name not in above]
+    if len(first) > 1:
+        raise InputError(
+            f"links {_listed(first)} in {place} hang on no joint, and a robot has one first link; join them by a"
+            " <joint>, or write a URDF for each and put them together by Robot.merge"
+        )
+    if not first:
         raise InputError(
             f"joints {', '.join(map(repr, above.values()))} in {place} go round in a circle without a first link;"
             " leave one of them out, and close the circle by a loop of the system"
@@ -304,11 +320,8 @@ def _is_flat(shape: Element) -> bool:
 
 
 def _in_degrees(joint: Element) -> bool:
-    limit = joint.find("limit")
-    if joint.get("type") != "revolute" or limit is None:
-        return False
-    largest = max(abs(number(limit.get(side, "0")) or 0.0) for side in ("lower", "upper"))
-    return TURNS < largest <= DEGREES
+    largest = max(abs(_limit(joint, side)) for side in ("lower", "upper"))
+    return joint.get("type") == "revolute" and TURNS < largest <= DEGREES
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -35,6 +35,7 @@ class Sinusoid(Hills):
         velocity: horizontal velocity (2,) of the ground's material [m/s].
     """
 
+    @arguments()
     def __init__(self, a1: float, a2: float, a3: float, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         self.a1, self.a2, self.a3 = (
             float(finite(f"{name} of the sinusoid", value)) for name, value in (("a1", a1), ("a2", a2), ("a3", a3))
@@ -97,6 +98,7 @@ class HeightField(Hills):
     FINER = 4  # samples of the curvature within a cell, along each side
     FEWEST = 4  # places along each side that a cubic spline needs
 
+    @arguments()
     def __init__(self, x: Any, y: Any, heights: Any, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         self.x, self.y = self._grid("x", x), self._grid("y", y)
         self.field = finite("heights of the height field", self._in_rows(heights), (len(self.x), len(self.y)))

@@ -272,6 +272,7 @@ class Plane(Terrain):
 class Flat(Plane):
     """Level ground at a height [m], with a surface velocity (2,) [m/s] for a belt."""
 
+    @arguments()
     def __init__(self, height: float = 0.0, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         self.height = float(finite("the height of the ground", height))
         belt = finite("the velocity of the ground", velocity, (2,))

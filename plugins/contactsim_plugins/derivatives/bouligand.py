@@ -6,21 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from contactsim.common.lazy import NamedTuple
 from contactsim.derivatives.contract import EventDerivative, Word
-from contactsim.derivatives.crossing_orders import LONGEST, Endless, EventData, distance
+from contactsim.derivatives.crossing_orders import LONGEST, ONE_BY_ONE, Endless, EventData, distance
 from contactsim.derivatives.event_linearization import Node
 from contactsim.errors import NonDifferentiableError
 
 MOST_GROUPS = 7  # guards whose 2^7 = 128 combinations, with impacts a few more, are all worked out
 MOST_WORDS = 5040  # 7!, words whose matrices are listed
-SHOWN = 2  # words in an error's sentence,
-LETTERS = 6  # and contacts in each of them
 
 
 class Outcome(NamedTuple):
@@ -75,8 +72,8 @@ class Bouligand(EventDerivative):
             return _matrices(event)
         except Endless:
             raise NonDifferentiableError(
-                f"{_together(event)} may be met in more than {MOST_WORDS} orders, or in words of more than {LONGEST}"
-                " guards; take directions, lin(dx), instead of the pieces"
+                f"{_together(event)}, in more than {MOST_WORDS} orders, or in words of more than {LONGEST} guards; take"
+                f" directions, lin(dx), in place of a matrix, or {ONE_BY_ONE}"
             ) from None
 
 
@@ -112,8 +109,8 @@ def _follow(event: EventData, dx: np.ndarray) -> list[tuple[Node, np.ndarray, np
         if not layer:
             return ended
     raise NonDifferentiableError(
-        f"{_together(event)} are met again and again, more than {LONGEST} times at one instant; the run has no"
-        " derivative there: lower the restitution, or take the contacts apart in time"
+        f"{_together(event)}, and again and again, more than {LONGEST} times, so that there is no derivative; lower the"
+        f" restitution, or {ONE_BY_ONE}"
     )
 
 
@@ -159,33 +156,20 @@ def _apart(event: EventData, ends: list[Node]) -> NonDifferentiableError:
     """That runs beside this one end elsewhere: in some of `ends`, which were reached."""
     assert event.after is not None
     away = max(distance(end.x, event.after.x) for end in ends)
-    shown = "; ".join(_text(event.spelled(word)) for word in _first_words(event, ends))
     return NonDifferentiableError(
-        f"{_together(event)} end in different states or modes, one of them {away:.3g} away from where the run ends that"
-        f" meets them at once, depending on the order in which they are met (as in {shown}); the run has no derivative"
-        " there: the exception's problem['words'] and problem['run'] hold the outcomes, or take them apart in time",
+        f"{_together(event)}, and runs close by end in different states or modes, {away:.3g} away from this one,"
+        f" depending on which changes first, so that there is no derivative; {ONE_BY_ONE}, or compare the outcomes in"
+        " the exception's problem['words'] and problem['run']",
         event=event,
         words=Outcomes(event, ends),
         run=_outcome(event.after),
     )
 
 
-def _first_words(event: EventData, ends: list[Node]) -> list[Word]:
-    """The words that are shown: the first that some direction takes; where they are endless, those to `ends`."""
-    if len(event.groups) <= MOST_GROUPS:
-        with suppress(Endless):
-            return [word for word, _ in islice(event.ways.taken(MOST_WORDS), SHOWN)]
-    return [event.ways.word[end] for end in ends[:SHOWN]]
-
-
 def _outcome(node: Node) -> Outcome:
     return Outcome(node.system.state(node.x), node.system.named_modes(node.mode))
 
 
-def _text(word: tuple[Any, ...]) -> str:
-    return ", ".join(map(str, word[:LETTERS])) + (", ..." if len(word) > LETTERS else "")
-
-
 def _together(event: EventData) -> str:
     names = ", ".join(map(str, event.spelled(event.groups)))
-    return f"the guards that fall together at t = {event.time:.9g} s ({names})"
+    return f"{names} change together at t = {event.time:.9g} s"
