@@ -271,3 +271,19 @@ def test_derivatives_of_runs_are_those_of_python(name: str, monkeypatch: pytest.
     counts = compared(monkeypatch)
     cs.linearize(cs.simulate(system, state, (0.0, end), engine="native")).matrix()
     assert counts.known > 0.8 * counts.differentiated > 0
+
+
+@pytest.mark.parametrize(("name", "end"), [("rolling", 0.02), ("tilted", 0.065), ("egg", 0.12)])
+def test_runs_on_ground_that_gives_way_are_those_of_python(name: str, end: float) -> None:
+    """Where what does not act of a disc is raised inside the ground, too."""
+    system, state = RUNS[name][0]()
+    soft, found, ends = cs.ContactSystem(system.robot, law="hunt-crossley"), [], []
+    for engine in ("native", "python"):
+        run = cs.simulate(soft, state, (0.0, end), engine=engine)
+        assert run.status is cs.Status.FINISHED
+        ends.append(run.final_x)
+        found.append([event.fired for event in run.all_events])
+    assert found[0] == found[1]
+    assert len(found[0]) > 0
+    assert off(*ends) < RUN
+    assert all(soft.on_engine("native").flow(arc.mode).cruise is not None for arc in run.arcs)

@@ -681,11 +681,11 @@ bool is_raisable(const Contact& contact) {
 }
 
 // Whether closed points of its rim hold the disc that something belongs to: none of its points is raised, its rim is
-// off.
+// off. On ground that gives way none is held, and what is inside of it is raised, too.
 bool is_standing(const ContactMode& mode, const Rounded& own) {
     return std::any_of(mode.closed.begin(), mode.closed.end(), [&](const Closed& closed) {
         const Rounded* held = closed.contact.round.get();
-        return held && held->same_disc(own) && held->disc->lying;
+        return held && closed.contact.region && held->same_disc(own) && held->disc->lying;
     });
 }
 
