@@ -119,6 +119,39 @@ class PlainFeature:
     corner: bool
 
 
+class PlainDisc(NamedTuple):
+    """The disc that a rim or one of its fixed points belongs to: see `kinematics.curved_contacts`.
+
+    Attributes:
+        number: of the disc, among those of the robot.
+        axis: (3,) in the joint's frame.
+        lying: whether the contact acts while the disc lies flat: a fixed point.
+        flat: sine of the tilt below which it does.
+    """
+
+    number: int
+    axis: Array
+    lying: bool
+    flat: float
+
+
+@dataclass(frozen=True, eq=False)
+class PlainRound:
+    """A rim, a fixed point of one, or an ellipsoid, around the centre of its contact, that touches a plane.
+
+    Attributes:
+        root: B (3, 3) of the support function c . m + |B m| of its core, in axes of the joint [m].
+        extent: largest distance of what touches of it from the joint, with what its gap is raised by [m].
+        bend: largest radius of curvature over which its nearest point moves where its gap is smooth [m].
+        disc: that may lie flat; None: it is an ellipsoid.
+    """
+
+    root: Array
+    extent: float
+    bend: float
+    disc: PlainDisc | None
+
+
 class PlainFrame(NamedTuple):
     """The frame of a contact between bodies: in space turned with its normal from a fixed one, in a plane (n, m x n).
 
@@ -149,6 +182,7 @@ class PlainContact:
         edges: of an edge that touches one of the other solid; None: it is none.
         feature: of an edge, a face or a corner that touches hills, among others of its body; None: it is none. An edge
             or a face has the origin of its axes for a centre.
+        round: of a rim, a fixed point of one or an ellipsoid on a plane; None: it is a sphere, or none of these.
         idle: gap of one that never touches, since others are in its place [m]; None: it may touch.
     """
 
@@ -164,6 +198,7 @@ class PlainContact:
     inner: Array | None = None
     edges: PlainEdges | None = None
     feature: PlainFeature | None = None
+    round: PlainRound | None = None
     idle: float | None = None
 
     @property

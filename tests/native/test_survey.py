@@ -44,6 +44,8 @@ RUNS: dict[str, Callable[[], cs.Trajectory]] = {
     "solo12": lambda: landing("solo12", 1).run(),
     "hexapod": lambda: landing("hexapod", 2).run(),
     "box": lambda: thrown(cs.Robot.box(1.0, (0.2, 0.1, 0.1), friction=0.4)),
+    "cylinder": lambda: thrown(cs.Robot.cylinder(1.0, 0.05, 0.2, friction=0.4)),
+    "ellipsoid": lambda: thrown(cs.Robot.ellipsoid(1.0, (0.1, 0.07, 0.05), friction=0.4)),
     "cylinder on hills": lambda: thrown(cs.Robot.cylinder(1.0, 0.05, 0.2, friction=0.4), HILLS),
     "stack": stack,
     "shaken": lambda: thrown(cs.Robot.box(1.0, (0.2, 0.1, 0.1), friction=0.4), SHAKEN),

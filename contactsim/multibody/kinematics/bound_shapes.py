@@ -179,15 +179,18 @@ class BoundShapes(Around):
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
-        """That of the robot, where none of its curved contacts ever touches; else None."""
+        """That of the robot, with its curved contacts; None where one of these may touch hills."""
         from ..plain_robot import PlainContact
 
-        known = None if len(self._acting) else self.inner.plain_robot
-        if known is None:
+        known = self.inner.plain_robot
+        if known is None or (len(self._acting) and known.ground.hills is not None):
             return None
-        contacts = list(known.contacts)
-        for i in self._where:
-            contacts[i] = PlainContact(-1, np.zeros(3), idle=OFF)
+        contacts, idle = list(known.contacts), PlainContact(-1, np.zeros(3), idle=OFF)
+        for i, k in self._number.items():
+            point, extent, bend = contacts[i], float(self._sizes[k]), float(self._radii[k])
+            assert point is not None
+            centre, own = self._curved.contacts[k].feature.centre, self._curved.plain(k, extent, bend)
+            contacts[i] = idle if i in self.idle else replace(point, centre=centre, round=own)
         return replace(known, contacts=tuple(contacts))
 
     # --- equations of motion ----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -44,6 +44,7 @@ from ..geometry.closest_points.ground import (
     jet_at,
     lowest,
     placed,
+    root_of,
     settled_over,
 )
 from ..terrain import Terrain
@@ -51,6 +52,9 @@ from ..zero import FLAT_ON_HILLS
 from .plane_ground import follows, simple_model, skew, supports
 from .tangents import Tangents
 from .tangents import axes as frame_axes
+
+if TYPE_CHECKING:
+    from ..plain_robot import PlainRound
 
 UP = np.array([0.0, 0.0, 1.0])
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
@@ -337,6 +341,16 @@ class CurvedKinematics(Computing):
             elif len(radii) == 3:
                 bends[k] = float(radii.max() ** 2 / radii.min())
         return far, bends
+
+    def plain(self, k: int, extent: float, bend: float) -> PlainRound:
+        """A contact as plain data, with its `sizes`."""
+        from ..plain_robot import PlainDisc, PlainRound
+
+        own, disc = self.contacts[k], None
+        if own.disc is not None:
+            number = next(i for i in self._discs.tolist() if _same_disc(own, self.contacts[i]))
+            disc = PlainDisc(number, own.disc.axis, own.lying, own.flat)
+        return PlainRound(root_of(own.feature), extent, bend, disc)
 
     # --- rows -------------------------------------------------------------------------------------------------
 

@@ -168,6 +168,11 @@ class NativeArc(CompiledArc):
                     assert robot.ground.hills is not None
                     own = native_feature(contact.feature, robot.ground.hills)
                     self._mode.add_feature(*sphere, own, state, closed.friction)
+                elif contact.round is not None:
+                    from .rounds import native_round  # which only robots with rims or ellipsoids need
+
+                    own, region = native_round(contact.round), padded(closed.region)
+                    self._mode.add_round(*sphere, own, region, state, closed.friction)
                 elif contact.other is None:
                     self._mode.add_point(*sphere, state, closed.friction)
                 else:
@@ -291,9 +296,9 @@ def knows_gains(arc: PlainArc) -> bool:
 
 
 class NativeEngine(Engine):
-    """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
+    """Robots of the usual joints with points, spheres or rims on planes or hills, under PD, held torques, any drive."""
 
-    interface = 37  # of the engines of contactsim that it was written for
+    interface = 38  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

@@ -226,6 +226,11 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
             assert robot.ground.hills is not None
             gaps.add_feature(*sphere[:-1], arm, native_feature(contact.feature, robot.ground.hills))
             continue
+        if contact.round is not None:
+            from .rounds import native_round  # which only robots with rims or ellipsoids need
+
+            gaps.add_round(*sphere[:-1], contact.round.extent, native_round(contact.round))
+            continue
         if (solid := contact.other) is None:
             gaps.add_point(*sphere)
             continue

@@ -35,13 +35,28 @@ struct Turn {
 
 struct Touch {
     const Footing& under;
-    Vec3 centre, below, point;  // of the sphere, from there to where it touches, and that place
+    Vec3 centre, below, point;  // of the sphere, or the core; from there to where it touches, and that place
+    const Rounded* round;       // none: it is a sphere
+    Mat3 turn;                  // axes of its joint
+
+    // How the core of what is round on a plane slides over the body, as this turns; and by the turn of the body.
+    Vec3 sliding(const Vec3& spin) const { return round ? round->sliding(turn, under.axis[0], spin) : Vec3{}; }
+    Vec3 sliding_by(const Vec3& spin, const Vec3& turned) const {
+        return round ? round->sliding_by(turn, under.axis[0], spin, turned) : Vec3{};
+    }
+
+    // The motion of the centre, or the core, with that of its body.
+    Vec3 moved(const Spatial& motion) const {
+        return motion.linear + cross(motion.angular, centre) + sliding(motion.angular);
+    }
 };
 
 Touch touch(const Contact& contact, const Sweep& sweep, const Footing& under) {
-    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+    const Mat3& turn = sweep.turn[contact.joint];
+    Vec3 centre = sweep.place[contact.joint] + turn * contact.centre;
+    if (contact.round) centre += contact.round->arm(turn, under.axis[0]);
     const Vec3 below = under.axis[0] * -contact.radius;
-    return {under, centre, below, centre + below};
+    return {under, centre, below, centre + below, contact.round.get(), turn};
 }
 
 // An end of a pin of a loop as a contact without radius, whose axes are those of the world.
@@ -193,7 +208,8 @@ void subtract_needed(const Robot& robot, DerivativeScratch& s, Rows d) {
 }
 
 // A contact's force does not turn with the body, and acts below its centre: with g_k = f x s_k + (b x f) x w_k, where
-// s_k and w_k are what velocity k causes at the centre, this adds -w_j . g_k to the force of k by the motion of j.
+// s_k and w_k are what velocity k causes at the centre, this adds -w_j . g_k to the force of k by the motion of j; and
+// w_k . (c_j x f), where a core slides over the body by c_j.
 void stay_below(const Robot& robot, const Contact& contact, const Touch& at, const Vec3& force, const Sweep& sweep,
                 Rows d) {
     const Joint& joint = robot.joints[contact.joint];
@@ -205,12 +221,16 @@ void stay_below(const Robot& robot, const Contact& contact, const Touch& at, con
         const Vec3 gain = cross(force, moved) + cross(moment, column.angular);
         for (int j = last; j >= 0; j = robot.ancestor[j]) d[k][j] -= dot(sweep.column[j].angular, gain);
     }
+    for (int j = last; at.round && j >= 0; j = robot.ancestor[j]) {
+        const Vec3 slid = cross(at.sliding(sweep.column[j].angular), force);
+        for (int k = last; k >= 0; k = robot.ancestor[k]) d[k][j] += dot(sweep.column[k].angular, slid);
+    }
 }
 
 // Velocity of the point of a contact as a motion by a velocity's column changes its place, and the velocity of its body
 // by dv.
 Vec3 rate_by_place(const Touch& at, const Spatial& column, const Spatial& dv, const Vec3& w) {
-    return dv.linear + cross(dv.angular, at.point) + cross(w, column.linear + cross(column.angular, at.centre));
+    return dv.linear + cross(dv.angular, at.point) + cross(w, at.moved(column));
 }
 
 // On hills the frame of a contact turns by dn = H dc as its centre moves by dc, and with it the force, f = n lam_n +
@@ -351,21 +371,22 @@ void rows_by_state(const Robot& robot, const Contact& contact, const Touch& at, 
     const int nv = robot.nv;
     const Spatial &velocity = sweep.velocity[contact.joint], &acceleration = s.full[contact.joint];
     const Vec3& w = velocity.angular;
-    const Vec3 speed = velocity.linear + cross(w, at.centre);
+    const Vec3 speed = at.moved(velocity);
     for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
         const Spatial& column = sweep.column[k];
         const Shift& shift = s.shift[k];
-        const auto along = [&](const Spatial& dv, const Spatial& da, const Vec3& moved) {
+        const auto along = [&](const Spatial& dv, const Spatial& da, const Vec3& moved, const Vec3& slid) {
             return da.linear + cross(da.angular, at.point) + cross(acceleration.angular, moved) +
-                   cross(dv.angular, speed) + cross(w, dv.linear + cross(dv.angular, at.centre) + cross(w, moved));
+                   cross(dv.angular, speed) + cross(w, at.moved(dv) + cross(w, moved) + slid);
         };
-        const Vec3 moved = column.linear + cross(column.angular, at.centre);
+        const Vec3 moved = at.moved(column);
         const Spatial turned = cross_motion(column, velocity);
         const Spatial dv = turned + shift.velocity;
         const Spatial da =
             cross_motion(column, acceleration) + shift.acceleration + cross_motion(shift.velocity, velocity);
         const Vec3 rate_by_q = rate_by_place(at, column, dv, w);
-        const Vec3 by_q = along(dv, da, moved), by_v = along(column, turned + shift.by_velocity, {});
+        const Vec3 by_q = along(dv, da, moved, at.sliding_by(w, column.angular));
+        const Vec3 by_v = along(column, turned + shift.by_velocity, {}, {});
         for (int r = 0; r < count; ++r) {
             const Vec3& direction = at.under.axis[r];
             rates[r][k] = dot(direction, rate_by_q);

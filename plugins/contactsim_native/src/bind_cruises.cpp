@@ -189,6 +189,12 @@ void bind_cruises(nb::module_& m) {
                  gaps.contacts.push_back(feature(point(joint, centre, radius), on_hills));
                  gaps.hosts.push_back({{host, arm}, {}});
              })
+        .def("add_round",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
+                std::shared_ptr<const Rounded> round) {
+                 gaps.contacts.push_back(rounded(point(joint, centre, radius), round));
+                 gaps.hosts.push_back({{host, arm}, {}});
+             })
         .def(
             "add_pair",
             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,

@@ -63,6 +63,11 @@ inline native::Contact feature(native::Contact contact, std::shared_ptr<const na
     return contact;
 }
 
+inline native::Contact rounded(native::Contact contact, std::shared_ptr<const native::Rounded> round) {
+    contact.round = round;
+    return contact;
+}
+
 inline native::Contact pair(int joint, const std::vector<double>& centre, double radius,
                             std::shared_ptr<const native::Solid> solid, const Sharp* sharp) {
     native::Contact contact = point(joint, centre, radius);
@@ -159,5 +164,6 @@ void bind_cruises(nb::module_& m);
 void bind_events(nb::module_& m);
 void bind_flats(nb::module_& m);
 void bind_journeys(nb::module_& m);
+void bind_rounds(nb::module_& m);
 void bind_solids(nb::module_& m);
 void bind_variations(nb::module_& m);

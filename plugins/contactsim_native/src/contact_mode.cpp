@@ -46,6 +46,20 @@ Vec3 centre_of(const Contact& contact, const Sweep& sweep) {
     return sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
 }
 
+// The point of its core that is nearest to the plane: of a sphere the centre.
+Vec3 core_of(const Terrain& terrain, const Contact& contact, const Sweep& sweep) {
+    const Vec3 centre = centre_of(contact, sweep);
+    return contact.round ? centre + contact.round->arm(sweep.turn[contact.joint], terrain.basis[0]) : centre;
+}
+
+// Velocity of that point: with its body, and over it.
+Vec3 velocity_of_core(const Terrain& terrain, const Contact& contact, const Vec3& core, const Sweep& sweep) {
+    const Spatial& motion = sweep.velocity[contact.joint];
+    const Vec3 carried = motion.linear + cross(motion.angular, core);
+    if (!contact.round) return carried;
+    return carried + contact.round->sliding(sweep.turn[contact.joint], terrain.basis[0], motion.angular);
+}
+
 Vec3 on_ground(const Vec3& centre, const Sweep& sweep) {
     return centre + (sweep.origin - sweep.ground.place);
 }
@@ -231,22 +245,22 @@ bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t numbe
     }
     const Sweep& sweep = s.sweep;
     const int j = contact.joint;
-    const Vec3 centre = centre_of(contact, sweep);
+    const Vec3 core = core_of(mode.terrain, contact, sweep);
     Footing& under = s.footing[number];
     if (!stand(mode.terrain, contact, sweep, under)) return false;
-    const Vec3 touching = centre + under.axis[0] * -contact.radius;
+    const Vec3 touching = core + under.axis[0] * -contact.radius;
     const Joint& joint = robot.joints[j];
     const int count = static_cast<int>(mode.terrain.basis.size());
     for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
         const Vec3 moved = sweep.column[k].linear + cross(sweep.column[k].angular, touching);
         for (int d = 0; d < count; ++d) s.row[(first + d) * nv + k] = dot(under.axis[d], moved);
     }
-    // The material point below the centre: -r n does not turn with the sphere.
+    // The material point below the core: -r n does not turn with the body.
     const Spatial &motion = sweep.velocity[j], &drift = sweep.drift[j];
-    const Vec3 speed = motion.linear + cross(motion.angular, centre);
+    const Vec3 speed = velocity_of_core(mode.terrain, contact, core, sweep);
     const Vec3 change = drift.linear + robot.gravity + cross(drift.angular, touching) + cross(motion.angular, speed) -
                         sweep.ground.acceleration;
-    const Vec3 slip = slip_velocity(mode.terrain, contact, centre, sweep, under);
+    const Vec3 slip = slip_velocity(mode.terrain, contact, core, sweep, under);
     for (int d = 0; d < count; ++d) {
         s.rates[first + d] = dot(under.axis[d], slip);
         s.bias[first + d] = dot(under.axis[d], change);
@@ -659,6 +673,43 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
     for (int i = 0; i < mode.rows; ++i) change[i] = product(&s.row[i * robot.nv], acceleration, robot.nv) + s.bias[i];
 }
 
+namespace {
+
+// Whether it is open, and belongs to a disc: what does not act of that is raised.
+bool is_raisable(const Contact& contact) {
+    return contact.round && contact.round->disc && !contact.region;
+}
+
+// Whether closed points of its rim hold the disc that something belongs to: none of its points is raised, its rim is
+// off. On ground that gives way none is held, and what is inside of it is raised, too.
+bool is_standing(const ContactMode& mode, const Rounded& own) {
+    return std::any_of(mode.closed.begin(), mode.closed.end(), [&](const Closed& closed) {
+        const Rounded* held = closed.contact.round.get();
+        return held && closed.contact.region && held->same_disc(own) && held->disc->lying;
+    });
+}
+
+double tilt_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
+    return contact.round->tilt(sweep.turn[contact.joint], mode.terrain.basis[0]);
+}
+
+double raised(const ContactMode& mode, const Contact& contact, double gap, const Sweep& sweep) {
+    const Rounded& own = *contact.round;
+    if (is_standing(mode, own)) return own.disc->lying ? gap : own.rules.off;
+    return own.raised(gap, tilt_of(mode, contact, sweep));
+}
+
+// How what belongs to a disc and is open comes nearer; the gap of a rim bends much where it is little tilted.
+Nearing raised_nearing(const ContactMode& mode, const Contact& contact, double rate, const Sweep& sweep,
+                       const double* q) {
+    const Rounded& own = *contact.round;
+    const double gap = gap_of(mode, contact, sweep, q), tilt = tilt_of(mode, contact, sweep);
+    if (is_standing(mode, own)) return own.disc->lying ? Nearing{gap, rate, true} : Nearing{gap, 0.0, true, 1};
+    return {gap, rate, own.acts(tilt) && (own.disc->lying || tilt > own.rules.steep)};
+}
+
+}  // namespace
+
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.is_limit()) return contact.sign * (q[contact.coordinate] - contact.bound);
     if (contact.idle) return *contact.idle;
@@ -679,9 +730,10 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
         const double distance = flat.clearance(pose, near);
         return near ? flat.near_gap(flat.look(pose)) : distance;
     }
-    const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
-    if (mode.terrain.hills) return mode.terrain.hills->gap(centre, contact.radius);
-    return dot(mode.terrain.basis[0], centre - mode.terrain.point) - contact.radius;
+    const Vec3 core = on_ground(core_of(mode.terrain, contact, sweep), sweep);
+    if (mode.terrain.hills) return mode.terrain.hills->gap(core, contact.radius);
+    const double gap = dot(mode.terrain.basis[0], core - mode.terrain.point) - contact.radius;
+    return is_raisable(contact) ? raised(mode, contact, gap, sweep) : gap;
 }
 
 double distance_between(const Contact& contact, const Sweep& sweep) {
@@ -689,12 +741,15 @@ double distance_between(const Contact& contact, const Sweep& sweep) {
     return std::sqrt(dot(way, way));
 }
 
-double region_margin(const Contact& contact, int side, const Sweep& sweep) {
+double region_margin(const Terrain& ground, const Contact& contact, int side, const Sweep& sweep) {
     if (contact.feature) {
         const Pose pose = pose_of(contact, sweep);
         Lowest here;
         const bool found = contact.feature->flat->nearest(pose, here) == Hills::Found::yes;
         return found ? contact.feature->flat->margin(pose, here, side) : NAN;
+    }
+    if (contact.round) {
+        return contact.round->margin(contact.round->tilt(sweep.turn[contact.joint], ground.basis[0]));
     }
     if (contact.edges) return end_margin(*contact.edges, *contact.other, side, sweep);
     return margin(*contact.other, *contact.region, side, ball_of(contact, sweep), sweep);
@@ -706,10 +761,10 @@ bool velocities_of(const ContactMode& mode, const Contact& contact, const Sweep&
         rates[0] = contact.sign * v[contact.velocity];
         return true;
     }
-    const Vec3 centre = centre_of(contact, sweep);
+    const Vec3 core = core_of(mode.terrain, contact, sweep);
     Footing under;
     if (!stand(mode.terrain, contact, sweep, under)) return false;
-    const Vec3 slip = slip_velocity(mode.terrain, contact, centre, sweep, under);
+    const Vec3 slip = slip_velocity(mode.terrain, contact, core, sweep, under);
     for (std::size_t d = 0; d < mode.terrain.basis.size(); ++d) rates[d] = dot(under.axis[d], slip);
     return true;
 }
@@ -760,9 +815,13 @@ Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sw
         const bool smooth = !contact.inner || meeting.face;  // a point passes edges as sharply as it comes near
         return {meeting.gap, dot(meeting.normal, speed), smooth, contact.inner ? meeting.face : 0};
     }
-    const Vec3 centre = centre_of(contact, sweep), speed = speed_of(contact, centre, sweep);
-    if (!mode.terrain.hills) return {gap_of(mode, contact, sweep, q), dot(mode.terrain.basis[0], speed), true};
-    const Approach found = mode.terrain.hills->approach(on_ground(centre, sweep), contact.radius);
+    const Vec3 core = core_of(mode.terrain, contact, sweep), speed = speed_of(contact, core, sweep);
+    if (!mode.terrain.hills) {
+        const double rate = dot(mode.terrain.basis[0], speed);
+        if (is_raisable(contact)) return raised_nearing(mode, contact, rate, sweep, q);
+        return {gap_of(mode, contact, sweep, q), rate, true};
+    }
+    const Approach found = mode.terrain.hills->approach(on_ground(core, sweep), contact.radius);
     if (!found.gradient) return {found.gap, 0.0, false};
     return {found.gap, dot(*found.gradient, speed), true};
 }
@@ -788,12 +847,12 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
         return dot(spot.normal, moved) + dot(spot.normal_rate, speed);
     }
     const int j = contact.joint;
-    const Vec3 centre = centre_of(contact, sweep);
+    const Vec3 core = core_of(mode.terrain, contact, sweep);
     Spatial change = whole(j);
     change.linear += robot.gravity - sweep.ground.acceleration;
     const Spatial& motion = sweep.velocity[j];
-    const Vec3 speed = motion.linear + cross(motion.angular, centre);
-    const Vec3 moved = change.linear + cross(change.angular, centre) + cross(motion.angular, speed);
+    const Vec3 speed = velocity_of_core(mode.terrain, contact, core, sweep);
+    const Vec3 moved = change.linear + cross(change.angular, core) + cross(motion.angular, speed);
     Footing under;
     if (!stand(mode.terrain, contact, sweep, under)) return NAN;
     const double along = dot(under.axis[0], moved);

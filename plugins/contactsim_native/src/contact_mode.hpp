@@ -12,6 +12,7 @@
 #include "linear.hpp"
 #include "loops.hpp"
 #include "robot.hpp"
+#include "rounds.hpp"
 #include "solids.hpp"
 #include "yielding.hpp"
 
@@ -26,8 +27,8 @@ struct HillFeature {
     bool corner;
 };
 
-// A sphere (or point) of a robot that touches the ground, or what touches a solid: a sphere, a point without radius, or
-// an edge. Or a joint at its limit, whose row is `sign` times a velocity.
+// A sphere (or point), a rim or an ellipsoid of a robot that touches the ground, or what touches a solid: a sphere, a
+// point without radius, or an edge. Or a joint at its limit, whose row is `sign` times a velocity.
 struct Contact {
     int joint = -1;  // -1: the world
     Vec3 centre;
@@ -42,6 +43,7 @@ struct Contact {
     std::shared_ptr<const EdgeOnEdge> edges;  // of an edge
     double extent = 0.0;                      // of what touches, from the centre [m]
     std::shared_ptr<const HillFeature> feature;
+    std::shared_ptr<const Rounded> round;  // on a plane, around its centre; none: it is a sphere
     std::optional<double> idle;  // gap of one that never touches, since others are in its place [m]
 
     bool is_limit() const { return velocity >= 0; }
@@ -233,8 +235,9 @@ Pose pose_of(const Contact& contact, const Sweep& sweep);
 std::optional<MovingSpot> spot_on_hills(const Contact& contact, const Sweep& sweep, bool moving,
                                         const std::optional<Lowest>& own = {});
 
-// How far a contact is from leaving the region of its solid on a side, where joints' places are known.
-double region_margin(const Contact& contact, int side, const Sweep& sweep);
+// How far a contact is from leaving the region of its solid on a side, or what belongs to a disc from the tilt at which
+// it ends, where joints' places are known.
+double region_margin(const Terrain& ground, const Contact& contact, int side, const Sweep& sweep);
 
 // Contact velocities (rows,) of the closed contacts, where the joints' velocities are known; false where hills have no
 // point nearest to one.

@@ -208,7 +208,7 @@ double value_of(const Arc& arc, const Thresholds& thresholds, const References& 
         case GuardKind::margin:
             return guard.margin(t, x);
         case GuardKind::side:
-            return region_margin(arc.mode.closed[guard.closed].contact, guard.side, sweep);
+            return region_margin(arc.mode.terrain, arc.mode.closed[guard.closed].contact, guard.side, sweep);
         case GuardKind::forces:
             return room.told.margin;
         case GuardKind::jam:

@@ -50,7 +50,7 @@ bool gap_row(const Arc& arc, const Contact& contact, const Sweep& sweep, double*
     std::fill_n(row, 2 * arc.robot.nv, 0.0);
     if (contact.is_limit()) return row[contact.velocity] = contact.sign, true;
     Footing under;
-    if (contact.other || contact.is_flat() || arc.robot.loops.size()) return false;
+    if (contact.other || contact.is_flat() || contact.round || arc.robot.loops.size()) return false;
     if (!stand(arc.mode.terrain, contact, sweep, under)) return false;
     const Joint& joint = arc.robot.joints[contact.joint];
     const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;

@@ -136,6 +136,17 @@ void bind_mode(nb::module_& m) {
                  mode.closed.push_back({contact, static_cast<State>(state), friction});
                  mode.count();
              })
+        .def(
+            "add_round",
+            [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius,
+               std::shared_ptr<const Rounded> round, const std::optional<Region>& region, int state, double friction) {
+                Contact contact = rounded(point(joint, centre, radius), round);
+                contact.region = region;
+                mode.closed.push_back({contact, static_cast<State>(state), friction});
+                mode.count();
+            },
+            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("round"), nb::arg("region").none(),
+            nb::arg("state"), nb::arg("friction"))
         .def("frame_pairs",
              [](ContactMode& mode, const std::vector<double>& start, const std::vector<std::vector<double>>& tangents,
                 const std::vector<double>& across) {
@@ -315,6 +326,7 @@ void bind_charts(nb::module_& m) {
 NB_MODULE(_native, m) {
     bind_robot(m);
     add_hills(m);
+    bind_rounds(m);
     bind_solids(m);
     bind_flats(m);
     bind_laws(m);

@@ -870,7 +870,7 @@ std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, double 
     std::vector<Low> found;
     for (const int i : low_gaps(mode, world.contacts, world.couples, lowest, sweep, x)) {
         const Nearing seen = nearing(mode, world.contacts[i], sweep, x, v);
-        if (!seen.smooth && !seen.apart) return std::nullopt;
+        if (!seen.smooth && !seen.apart && !world.contacts[i].round) return std::nullopt;
         found.push_back({i, gap_of(mode, world.contacts[i], sweep, x), seen.rate});
     }
     return found;

@@ -324,6 +324,9 @@ void Voyage::bounds_of_gaps() {
             speed_[g] = sway.speed_of(own) + terrain.fastest(1);
             const double curved = terrain.hills ? terrain.hills->bend(guard.contact.radius) : 0.0;
             bend_[g] = sway.acceleration_of(own) + terrain.fastest(2) + curved * speed_[g] * speed_[g];
+            if (const Rounded* round = guard.contact.round.get()) {  // over which the nearest point moves as it spins
+                bend_[g] += round->bend * sway.spin[own.joint] * sway.spin[own.joint];
+            }
             error_[g] = errors.speed_of(own);
         }
     }

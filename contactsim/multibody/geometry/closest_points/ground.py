@@ -1,12 +1,13 @@
 """The points of rounded bodies that are nearest to the ground, given by its distance function, and how they move.
 
-A rounded body has the support function h(m) = c . m + sqrt(m . M m) + r |m|: an ellipsoid with M = D^2, a disc with
-M = R^2 (1 - a a^T), a sphere or point with M = 0. With phi(t, x) the signed distance from the ground and N = grad phi,
-the point of the core x = o + R p(-R^T n) is nearest to the ground where n = N(t, x); the gap is phi(t, x) - r. By n,
-n - N has the derivative 1 + H S, with H the second derivative of phi and S that of h: regular where the body bends more
-than the hollow it lies in. Rates follow from x' = l + w x x + S (w x n - n') and n' = N_t + H x'. Second derivatives
-need the third ones of phi: around each point the distance is taken as its Taylor polynomial of third order, through
-which complex steps can be taken. Bodies go along the last axis but those of vectors: (..., k, 3).
+A rounded body has the support function h(m) = c . m + |B m| + r |m|: an ellipsoid with B = D A^T for its axes A, a
+disc with B m = R a x m, a sphere or point with B = 0. (By a . m what a disc that all but lies flat has across its axis
+would be lost in rounding: not so by a x m.) With phi(t, x) the signed distance from the ground and N = grad phi, the
+point of the core x = o + R p(-R^T n) is nearest to the ground where n = N(t, x); the gap is phi(t, x) - r. By n, n - N
+has the derivative 1 + H S, with H the second derivative of phi and S that of h: regular where the body bends more than
+the hollow it lies in. Rates follow from x' = l + w x x + S (w x n - n') and n' = N_t + H x'. Second derivatives need
+the third ones of phi: around each point the distance is taken as its Taylor polynomial of third order, through which
+complex steps can be taken. Bodies go along the last axis but those of vectors: (..., k, 3).
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ class Rounded:
 
     Attributes:
         centre: c (k, 3) [m].
-        square: M (k, 3, 3) [m^2].
+        root: B (k, 3, 3) [m].
         offset: r (k,) [m].
         axis, rim: of discs a (k, 3) and R (k,) [m]; zero of all others.
     """
 
     centre: Array
-    square: Array
+    root: Array
     offset: Array
     axis: Array
     rim: Array
@@ -55,31 +56,36 @@ class Rounded:
     @staticmethod
     def of(features: Sequence[Feature]) -> Rounded:
         """Points, circles and ellipsoids."""
-        squares = np.array([_square(feature) for feature in features]).reshape(-1, 3, 3)
+        roots = np.array([root_of(feature) for feature in features]).reshape(-1, 3, 3)
         centres = np.array([feature.centre for feature in features]).reshape(-1, 3)
         offsets = np.array([feature.offset for feature in features])
         discs = [(feature.axis, feature.radius) if isinstance(feature, Circle) else (NONE, 0.0) for feature in features]
         axes = np.array([axis for axis, _ in discs]).reshape(-1, 3)
-        return Rounded(centres, squares, offsets, axes, np.array([rim for _, rim in discs]))
+        return Rounded(centres, roots, offsets, axes, np.array([rim for _, rim in discs]))
 
     def chosen(self, which: Sequence[int] | Array) -> Rounded:
         """Some of them."""
-        return Rounded(*(part[which] for part in (self.centre, self.square, self.offset, self.axis, self.rim)))
+        return Rounded(*(part[which] for part in (self.centre, self.root, self.offset, self.axis, self.rim)))
 
     def under(self, m: Array) -> tuple[Array, Array]:
         """p (..., k, 3) at outward unit normals m, and S = dp/dm (..., k, 3, 3) there [m]."""
-        along = turn(self.square, m)
-        size = (m * along).sum(axis=-1, keepdims=True)
+        along = turn(self.root, m)
+        size = (along * along).sum(axis=-1, keepdims=True)
         length = np.sqrt(np.where(size.real > 0.0, size, 1.0))  # of points, and of discs that lie flat, it is zero
-        arm = along / length
-        return self.centre + arm, (self.square - arm[..., :, None] * arm[..., None, :]) / length[..., None]
+        arm = turn_back(self.root, along) / length
+        return self.centre + arm, (self._square - arm[..., :, None] * arm[..., None, :]) / length[..., None]
+
+    @cached_property
+    def _square(self) -> Array:
+        return np.asarray(np.swapaxes(self.root, -1, -2) @ self.root)
 
 
-def _square(feature: Feature) -> Array:
+def root_of(feature: Feature) -> Array:
+    """B (3, 3) of a point, a circle or an ellipsoid [m]."""
     if isinstance(feature, Circle):
-        return feature.radius**2 * (np.eye(3) - np.outer(feature.axis, feature.axis))
+        return feature.radius * cross(feature.axis, np.eye(3)).T
     if isinstance(feature, Ellipsoid):
-        return np.asarray((feature.axes * feature.radii**2) @ feature.axes.T)
+        return np.asarray(feature.radii[:, None] * feature.axes.T)
     assert isinstance(feature, Point)
     return np.zeros((3, 3))
 

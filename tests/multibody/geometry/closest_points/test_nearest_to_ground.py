@@ -131,6 +131,19 @@ def quadric(a, b):
     )
 
 
+@pytest.mark.parametrize("tilt", [1e-8, 5e-8, 1e-6, 1e-3])
+def test_the_lowest_point_of_a_disc_that_all_but_lies_flat_is_on_its_rim(tilt):
+    """R from its centre, across its axis, and R sin(tilt) below."""
+    axis, radius = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0), 0.1
+    aside = np.cross(axis, [0.0, 0.0, 1.0]) / np.linalg.norm(np.cross(axis, [0.0, 0.0, 1.0]))
+    disc, m = Rounded.of([Circle(np.zeros(3), axis, radius)]), np.cos(tilt) * axis + np.sin(tilt) * aside
+    point, bend = (part[0] for part in disc.under(m[None]))
+    assert np.linalg.norm(point) == pytest.approx(radius, abs=1e-15)
+    assert point @ axis == pytest.approx(0.0, abs=1e-15)
+    assert point @ m == pytest.approx(radius * np.sin(tilt), abs=1e-15)
+    assert np.trace(bend) == pytest.approx(radius / np.sin(tilt), rel=1e-7)
+
+
 QUADRICS = {"saddle": (0.25, -0.25), "hump": (-0.3, -0.1), "hollow": (0.3, 0.1)}
 AROUND = np.linspace(0.0, 2.0 * np.pi, 7201)[:-1]
 
