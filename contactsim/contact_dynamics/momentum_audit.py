@@ -106,25 +106,22 @@ class _Jump:
     def _settled(self, left: Array) -> Array:
         """Impulses (nv,) that take away what a slip or a hop leaves when it counts as none; zero where it is more."""
         modes = _mode(self.event.mode_pre), _mode(self.event.mode_post)
-        touching = {i for mode in modes if mode is not None for i in mode.closed} | self._brushed()
+        touching = {i for mode in modes if mode is not None for i in mode.closed}
+        none = LEAVE * self.world.tolerances.slip_speed
+        if any(isinstance(name, tuple) and str(name[0]).startswith(SIDE) for name in self.event.fired):
+            # What takes over is up to RIM beyond what stood still, and may open at once.
+            touching |= self._brushed()
+            none += RIM * float(np.abs(self.world.v(self.event.x_pre)).max(initial=0.0))
         if not touching:
             return np.zeros(len(left))
         rows, _ = self._rows(sorted(touching))
-        if np.abs(rows @ self.change).max() > self._none:
+        if np.abs(rows @ self.change).max() > none:
             return np.zeros(len(left))
         found, _ = smallest_change(self.mass, rows, rows @ solve_mass(self.mass, left))
         return np.asarray(self.mass @ found)
 
-    @property
-    def _none(self) -> float:
-        """Speed [m/s] that counts as none; a contact takes over from one up to RIM away, that stands still there."""
-        still = LEAVE * self.world.tolerances.slip_speed
-        if not any(isinstance(name, tuple) and str(name[0]).startswith(SIDE) for name in self.event.fired):
-            return still
-        return still + RIM * float(np.abs(self.world.v(self.event.x_pre)).max(initial=0.0))
-
     def _brushed(self) -> set[int]:
-        """Contacts that are at zero: one may have taken over from another, and opened at once."""
+        """Contacts that are at zero."""
         near = self.mechanism.near(self.event.time, self.q, self.mechanism.vicinity)
         gaps = self.mechanism.gaps_of(self.event.time, self.q, near)
         return set(near[np.abs(gaps) <= self.world.tolerances.gap].tolist())
