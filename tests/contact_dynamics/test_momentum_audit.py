@@ -85,6 +85,7 @@ def test_slips_that_stop_take_no_impulse_that_is_told() -> None:
     assert rolls.check()["impulses of jumps [relative]"] <= 1e-12
 
 
+@pytest.mark.slow_in_python
 def test_a_corner_that_takes_over_from_a_stuck_edge_takes_none_either() -> None:
     """It is RIM beyond the point that stands still, where that moves at RIM times 43 rad/s; and it opens at once."""
     rng = np.random.default_rng([2, 11])

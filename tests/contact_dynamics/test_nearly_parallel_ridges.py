@@ -76,12 +76,12 @@ def test_a_side_rocks_on_a_hump_as_its_closed_form_says() -> None:
 @pytest.mark.parametrize(
     ("body", "yaw", "tilt", "end"),
     [
-        ("cylinder", 1e-5, 0.0, 0.3),
+        pytest.param("cylinder", 1e-5, 0.0, 0.3, marks=pytest.mark.slow_in_python),
         ("cylinder", 1e-4, 0.0, 0.3),
-        ("cylinder", 1e-4, 1e-6, 0.3),
+        pytest.param("cylinder", 1e-4, 1e-6, 0.3, marks=pytest.mark.slow_in_python),
         pytest.param("capsule", 1e-4, 0.0, 0.3, marks=pytest.mark.slow),
-        ("box", 1e-4, 0.0, 0.03),
-        ("box", 0.0, 1e-4, 0.055),
+        pytest.param("box", 1e-4, 0.0, 0.03, marks=pytest.mark.slow_in_python),
+        pytest.param("box", 0.0, 1e-4, 0.055, marks=pytest.mark.slow_in_python),
     ],
 )
 def test_a_wheel_goes_over_a_washboard(body: str, yaw: float, tilt: float, end: float) -> None:
@@ -102,6 +102,7 @@ def wheel(yaw: float) -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(BODIES["cylinder"], terrain=WASHBOARD), cs.State(q, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.slow_in_python
 def test_a_wheel_that_stands_on_its_ends_has_a_derivative() -> None:
     fine = cs.Tolerances(rtol=1e-11, atol=1e-13)
     system, start = wheel(5e-5)
