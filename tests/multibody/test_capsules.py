@@ -109,7 +109,7 @@ def test_derivative_where_an_end_hands_over_to_the_axis() -> None:
     check_derivative(system, state, 0.6, list(ways))
     run = cs.simulate(system, state, (0.0, 0.6))
     handed = next(event for event in run.events if len(event.contacts) == 2)
-    assert {kind for kind, _ in handed.fired} == {"side1"}
+    assert {kind for kind, _ in handed.fired} == {"side100"}  # 2e-11 s behind "side1", where its region changes
 
 
 def thrown(seed: int) -> tuple[cs.Robot, Array, Array]:
