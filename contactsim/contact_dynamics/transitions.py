@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import hypot
@@ -270,6 +270,7 @@ class RigidContacts:
 
         By time, not by distance: at the end of a rattle feet come down at 1e-5 m/s, 1e-11 m in a long microsecond.
         A contact at rest has no such time: it touches where its gap is within `Tolerances.gap`, as closed ones drift.
+        One that touches where a closed one does takes over where that ends, not before.
         """
         world, rounding = self._world, self._world.place_rounding(x)
         window = ONE_INSTANT * world.tolerances.event_time
@@ -277,12 +278,7 @@ class RigidContacts:
         near = {
             i for i, gap, rate in low if gap <= rounding + window * abs(rate) or abs(rate) <= world.tolerances.speed
         }
-        return near - self._hidden(x, mode) if near else near
-
-    def _hidden(self, x: Array, mode: SystemMode) -> set[int]:
-        """Contacts that touch where a closed one does: they take over where that ends."""
-        mechanism, q = self._world.mechanism, self._world.q(x)
-        return {j for i in mode.closed for j in mechanism.taking_over(q, i, mode.contacts[i].region)}
+        return near - {j for _, j in self._one_with(x, mode, mode.closed)} if near else near
 
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
@@ -358,17 +354,19 @@ class RigidContacts:
                     states[i] = replace(state, region=behind)
         return mode.changed(states), ended
 
+    def _one_with(self, x: Array, mode: SystemMode, closed: Iterable[int]) -> list[tuple[int, int]]:
+        """Closed contacts, each with another one that touches where it does, and takes over where it ends."""
+        mechanism, q = self._world.mechanism, self._world.q(x)
+        return [(i, j) for i in closed for j in mechanism.taking_over(q, i, mode.contacts[i].region)]
+
     def _taking_over(self, x: Array, mode: SystemMode, ended: set[int]) -> dict[int, int]:
         """{contact: the one that ends} of open contacts that go on where others end."""
-        mechanism, q, states = self._world.mechanism, self._world.q(x), mode.contacts
-        found = {j: i for i in sorted(ended) for j in mechanism.taking_over(q, i, states[i].region)}
+        found, states = {j: i for i, j in self._one_with(x, mode, sorted(ended))}, mode.contacts
         return {j: i for j, i in found.items() if states[j].enabled and not states[j].closed}
 
-    def _ending_with(self, x: Array, mode: SystemMode, following: Collection[int]) -> set[int]:
+    def _ending_with(self, x: Array, mode: SystemMode, following: Mapping[int, int]) -> set[int]:
         """Closed contacts that touch where one does that takes over: those behind them are one with it, too."""
-        mechanism, q = self._world.mechanism, self._world.q(x)
-        closed = mode.closed if following else ()
-        return {i for i in closed if not {*following}.isdisjoint(mechanism.taking_over(q, i, mode.contacts[i].region))}
+        return {i for i, j in self._one_with(x, mode, mode.closed) if j in following} if following else set()
 
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._world.mechanism.enabled[i]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,11 @@ ONE_BY_ONE = "move the start until they change one after the other, which lin.ra
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
 
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
+
+
+def together(names: Iterable[Any], t: float) -> str:
+    """What changes at one instant, as the begin of a sentence."""
+    return f"{', '.join(map(str, names)) or 'several guards'} change together at t = {t:.9g} s"
 
 
 class Path(NamedTuple):

@@ -21,7 +21,7 @@ from ..hybrid.system import CLOCK, HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event
 from .contract import EventDerivative, Word
-from .crossing_orders import ONE_BY_ONE, EventData
+from .crossing_orders import ONE_BY_ONE, EventData, together
 from .event_linearization import Node, Parameters, Recorded
 from .zero import SAME
 
@@ -105,7 +105,7 @@ class EventLinearization:
     @property
     def _together(self) -> str:
         """What changes at its instant, as the begin of a sentence."""
-        return f"{', '.join(self.contacts) or 'several guards'} change together at t = {self.time:.9g} s"
+        return together(self.contacts, self.time)
 
     @property
     def _allowed(self) -> Array:

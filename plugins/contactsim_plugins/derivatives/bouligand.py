@@ -12,7 +12,7 @@ import numpy as np
 
 from contactsim.common.lazy import NamedTuple
 from contactsim.derivatives.contract import EventDerivative, Word
-from contactsim.derivatives.crossing_orders import LONGEST, ONE_BY_ONE, Endless, EventData, distance
+from contactsim.derivatives.crossing_orders import LONGEST, ONE_BY_ONE, Endless, EventData, distance, together
 from contactsim.derivatives.event_linearization import Node
 from contactsim.errors import NonDifferentiableError
 
@@ -171,5 +171,4 @@ def _outcome(node: Node) -> Outcome:
 
 
 def _together(event: EventData) -> str:
-    names = ", ".join(map(str, event.spelled(event.groups)))
-    return f"{names} change together at t = {event.time:.9g} s"
+    return together(event.spelled(event.groups), event.time)
