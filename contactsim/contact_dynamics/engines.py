@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..multibody.terrain.plain_hills import PlainHills
     from .survey import Survey
 
-INTERFACE = 38  # of what follows; an engine says for which it was made
+INTERFACE = 39  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 

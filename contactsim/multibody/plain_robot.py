@@ -64,14 +64,14 @@ class PlainJoint:
 
 @dataclass(frozen=True, eq=False)
 class PlainSolid:
-    """A sphere, a box or a hull that another body touches.
+    """A sphere, a capsule, a box or a hull that another body touches.
 
     Attributes:
         joint: that it is fixed to; -1: the world.
         turn, place: its axes (3, 3) and origin (3,) [m] in the joint's frame.
-        radius: of a sphere [m].
+        radius: of a sphere, or of what is rounded around a hull [m].
         half: half of the sides of a box (3,) [m]; None: it is none.
-        hull: a hull, or a box by its vertices, faces and edges; None: it is a sphere.
+        hull: a hull, or a box by its vertices, faces and edges, or the axis of a capsule; None: it is a sphere.
         host: number of its joint among those of the robot's `reach`.
     """
 
@@ -90,7 +90,7 @@ class PlainEdges(NamedTuple):
     Attributes:
         solid: of the own edge.
         own, other: numbers of both edges.
-        extent, lever, deepest: of these [m].
+        extent, lever, deepest, held, rim: of these [m].
     """
 
     solid: PlainSolid
@@ -99,6 +99,20 @@ class PlainEdges(NamedTuple):
     extent: float
     lever: float
     deepest: float
+    held: float
+    rim: float
+
+
+class PlainCorner(NamedTuple):
+    """A corner of a solid: a point or sphere beside edges of its own body.
+
+    Attributes:
+        edges: directions (k, 3) in the joint's frame of those that take over from it.
+        meets_corners: whether it touches the corners of the other solid.
+    """
+
+    edges: Array
+    meets_corners: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +194,7 @@ class PlainContact:
         inner: from a point without radius that touches a box or a hull, to the centre of its body (3,) [m]; None: it is
             none.
         edges: of an edge that touches one of the other solid; None: it is none.
+        corner: of one from which edges take over, where it or the other solid is rounded; None: it is none.
         feature: of an edge, a face or a corner that touches hills, among others of its body; None: it is none. An edge
             or a face has the origin of its axes for a centre.
         round: of a rim, a fixed point of one or an ellipsoid on a plane; None: it is a sphere, or none of these.
@@ -197,6 +212,7 @@ class PlainContact:
     other: PlainSolid | None = None
     inner: Array | None = None
     edges: PlainEdges | None = None
+    corner: PlainCorner | None = None
     feature: PlainFeature | None = None
     round: PlainRound | None = None
     idle: float | None = None

@@ -291,10 +291,10 @@ def test_many_pairs_are_all_watched_in_one_arc() -> None:
     assert off(one.final_x, other.final_x) < RUN
 
 
-def test_what_is_rounded_is_left_to_python() -> None:
-    """Capsules: their contacts are not plain, while that of a ball on a hull is."""
+def test_what_has_rims_is_left_to_python() -> None:
+    """Cylinders: their contacts are not plain, while that of a ball on a hull is."""
     tip = cs.Robot.hull(0.5, [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], friction=0.4)
-    world = cs.Robot.merge([tip, ball(), cs.Robot.capsule(0.5, 0.05, 0.1, friction=0.4)], ["tip", "ball", "capsule"])
+    world = cs.Robot.merge([tip, ball(), cs.Robot.cylinder(0.5, 0.05, 0.1, friction=0.4)], ["tip", "ball", "cylinder"])
     mechanism = cs.ContactSystem(world).on_engine("native").mechanism
     known = mechanism.plain_robot
     assert known is not None

@@ -1,6 +1,9 @@
-"""Sharp corners and edges of boxes and hulls in C++ against those in Python, and against closed forms."""
+"""Corners and edges of boxes, hulls and capsules in C++ against those in Python, and against closed forms."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pinocchio as pin
@@ -13,6 +16,7 @@ from contactsim.contact_dynamics.rigid_flow import RigidFlow
 from contactsim.contact_dynamics.world import World
 from contactsim.hybrid.stepper import Stepper
 from contactsim.multibody.kinematics.bound_world import BoundWorld
+from contactsim.multibody.zero import OFF
 
 from .compared_events import compared
 from .test_pairs import CLOSED_FORM, FIELD, MATRIX, RUN, TIGHT, TIME, compare_derivatives, flows, off, random_state
@@ -41,6 +45,11 @@ def hull() -> cs.Robot:
     return cs.Robot.hull(0.5, CORNERS, friction=0.4)
 
 
+def capsule() -> cs.Robot:
+    """A capsule of half a kilogram."""
+    return cs.Robot.capsule(0.5, 0.04, 0.12, friction=0.4)
+
+
 def beside_a_wall(other: cs.Robot) -> cs.Robot:
     """A body, and a box of the world that stands askew."""
     turned = pin.SE3(pin.rpy.rpyToMatrix(0.2, -0.1, 0.4), np.array([0.1, 0.2, 2.0]))
@@ -62,6 +71,12 @@ WORLDS = {
     "hull on a wall": lambda: beside_a_wall(hull()),
     "hull on legs": legged,
     "ball on hull": lambda: cs.Robot.merge([hull(), cs.Robot.sphere(0.5, 0.05, friction=0.4)], ["a", "b"]),
+    "capsule on capsule": lambda: cs.Robot.merge([capsule(), capsule()], ["a", "b"]),
+    "capsule on box": lambda: cs.Robot.merge([box(0.3, 0.2, 0.1), capsule()], ["a", "b"]),
+    "capsule on hull": lambda: cs.Robot.merge([hull(), capsule()], ["a", "b"]),
+    "capsule on a wall": lambda: beside_a_wall(capsule()),
+    "hull on capsule": lambda: cs.Robot.merge([capsule(), hull()], ["a", "b"]),
+    "ball on capsule": lambda: cs.Robot.merge([capsule(), cs.Robot.sphere(0.5, 0.05, friction=0.4)], ["a", "b"]),
 }
 
 
@@ -92,10 +107,14 @@ def touching(rng: np.random.Generator, world: World, start: Array) -> Array:
 
 
 def closed_in(rng: np.random.Generator, world: World, q: Array) -> SystemMode:
-    """The mode in which the first one or two contacts between bodies that are close stick or slip."""
+    """The mode in which the first one or two contacts between bodies that are close stick or slip.
+
+    None of those in whose place others touch, whose rows would be the same as those of these.
+    """
     states = [ContactState() for _ in world.mechanism.dims]
-    pairs = pairs_of(world.mechanism)
-    close = pairs[world.mechanism.gaps(0.0, q)[pairs] < CLOSE].tolist()
+    pairs, gaps = pairs_of(world.mechanism), world.mechanism.gaps(0.0, q)
+    acting = [i for i in pairs.tolist() if gaps[i] < OFF or i not in world.mechanism.passing]
+    close = [i for i in acting if gaps[i] < CLOSE]
     for i in close[: 1 + int(rng.integers(2))]:
         states[i] = random_state(rng, world.widths[i], world.mechanism.region(q, i))
     return SystemMode(tuple(states))
@@ -141,18 +160,30 @@ def test_motion_and_guards_of_touching_bodies_are_those_of_python(name: str) -> 
         compare_guards(one, other, x)
         compare_derivatives(one, other, x)
         kinds += [known.contacts[i].edges is not None for i in mode.closed]  # type: ignore[union-attr]
-    assert kinds.count(False) > 5 and (kinds.count(True) > 5 or name == "ball on hull")
+    assert kinds.count(False) > 5 and (kinds.count(True) > 5 or name.startswith("ball"))
 
 
-def thrown(seed: int, count: int = 3) -> tuple[cs.ContactSystem, cs.State]:
-    """Boxes and hulls that are thrown at each other above the ground, and bounce."""
+def sharp(rng: np.random.Generator) -> cs.Robot:
+    """A hull, or a box."""
+    if rng.integers(2):
+        return cs.Robot.hull(0.5, CORNERS, friction=0.3, restitution=0.5)
+    return cs.Robot.box(0.5, tuple(rng.uniform(0.08, 0.2, 3).tolist()), friction=0.3, restitution=0.5)
+
+
+def rounded(rng: np.random.Generator) -> cs.Robot:
+    """Mostly a capsule, else what is sharp."""
+    if not rng.integers(3):
+        return sharp(rng)
+    radius, length = rng.uniform([0.02, 0.08], [0.06, 0.2]).tolist()
+    return cs.Robot.capsule(0.5, radius, length, friction=0.3, restitution=0.5)
+
+
+def thrown(
+    seed: int, count: int = 3, body: Callable[[np.random.Generator], cs.Robot] = sharp
+) -> tuple[cs.ContactSystem, cs.State]:
+    """Bodies that are thrown at each other above the ground, and bounce."""
     rng = np.random.default_rng([seed, 5])
-    bodies = [
-        cs.Robot.hull(0.5, CORNERS, friction=0.3, restitution=0.5)
-        if rng.integers(2)
-        else cs.Robot.box(0.5, tuple(rng.uniform(0.08, 0.2, 3).tolist()), friction=0.3, restitution=0.5)
-        for _ in range(count)
-    ]
+    bodies = [body(rng) for _ in range(count)]
     names, start = [f"body{k}" for k in range(count)], {}
     for k, name in enumerate(names):
         place = np.array([0.4 * (k - 1), *rng.uniform([-0.02, 0.98], [0.02, 1.02])])
@@ -163,10 +194,11 @@ def thrown(seed: int, count: int = 3) -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(world), cs.State(*world.pack(start))
 
 
+@pytest.mark.parametrize("body", [sharp, rounded])
 @pytest.mark.parametrize("seed", range(8))
-def test_runs_of_thrown_bodies_are_those_of_python(seed: int) -> None:
+def test_runs_of_thrown_bodies_are_those_of_python(seed: int, body: Callable[[np.random.Generator], cs.Robot]) -> None:
     """Event by event, and in their states."""
-    system, state = thrown(seed)
+    system, state = thrown(seed, body=body)
     one, other = (
         cs.simulate(system, state, (0.0, 0.3), engine=engine, tolerances=TIGHT) for engine in ("native", "python")
     )
@@ -180,17 +212,19 @@ def test_runs_of_thrown_bodies_are_those_of_python(seed: int) -> None:
 def test_each_event_of_thrown_bodies_is_resolved_as_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one call, and differentiated in one: impacts of corners and of edges."""
     counts = compared(monkeypatch)
-    for seed in range(12):
-        system, state = thrown(seed)
+    for seed, body in product(range(8), (sharp, rounded)):
+        system, state = thrown(seed, body=body)
         cs.linearize(cs.simulate(system, state, (0.0, 0.25), engine="native")).matrix()
     assert counts.asked > 50 and counts.answered > 0.9 * counts.asked
     assert counts.differentiated > 50 and counts.known > 0.9 * counts.differentiated
 
 
-@pytest.mark.parametrize("seed", [1, 4])
-def test_derivatives_of_runs_of_thrown_bodies_are_those_of_python(seed: int) -> None:
-    """Through impacts of corners and of edges."""
-    system, state = thrown(seed)
+@pytest.mark.parametrize(("seed", "body"), [(1, sharp), (4, sharp), (1, rounded), (3, rounded)])
+def test_derivatives_of_runs_of_thrown_bodies_are_those_of_python(
+    seed: int, body: Callable[[np.random.Generator], cs.Robot]
+) -> None:
+    """Through impacts of corners, edges and capsules."""
+    system, state = thrown(seed, body=body)
     runs = [cs.simulate(system, state, (0.0, 0.25), engine=engine) for engine in ("native", "python")]
     one, other = (cs.linearize(run).matrix() for run in runs)
     assert off(one, other) < MATRIX

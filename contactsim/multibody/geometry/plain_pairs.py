@@ -1,7 +1,7 @@
 """Contacts between bodies as plain arrays.
 
-Known are spheres of a radius greater than zero that touch spheres, boxes or hulls, points without one that touch boxes
-or hulls, and sharp edges of these across each other.
+Known are spheres of a radius greater than zero that touch spheres, capsules, boxes or hulls, points without one that
+touch all of these but spheres, and edges of hulls and boxes and axes of capsules across each other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...common.arrays import Array
-from ..plain_robot import PlainContact, PlainEdges, PlainFrame, PlainSolid, plain_joints
+from ..plain_robot import PlainContact, PlainCorner, PlainEdges, PlainFrame, PlainSolid, plain_joints
 from .edges import EdgeOnEdge
 from .features import FeaturePair, PairShape, PointOnSolid
 from .hulls import Hull
@@ -25,17 +25,12 @@ if TYPE_CHECKING:
 
 
 def is_plain(features: FeaturePair) -> bool:
-    """Whether a sphere of its own, which is no rounded corner of a body, or a sharp corner or edge meets a solid."""
+    """Whether a sphere, a corner or an edge meets a solid: none of a cylinder or cone, which have their own rules."""
     if type(features) is EdgeOnEdge:
-        return not features.rounding and not features.blunt and features.standing is None
-    if type(features) is not PointOnSolid or not features.corners or len(features.edges):
+        return not features.blunt and features.standing is None
+    if type(features) is not PointOnSolid:
         return False
-    return _is_faced(features.shape) or (type(features.shape) is Ball and features.radius > 0.0)
-
-
-def _is_faced(shape: Shape) -> bool:
-    """Whether it is a box, or a hull with sharp edges."""
-    return type(shape) is Block or (type(shape) is Hull and not shape.rounding and len(shape.solid.loops) > 0)
+    return type(features.shape) in (Block, Hull) or (type(features.shape) is Ball and features.radius > 0.0)
 
 
 def plain_frame(frame: Frame, directions: int) -> PlainFrame | None:
@@ -88,34 +83,37 @@ class _Made:
             return None
         joint, host = self._number[one], self._hosts[one]
         if isinstance(features, EdgeOnEdge):
-            own = self._solid(one, pair.placement_a, features.one)
-            other = self._solid(two, pair.placement_b, features.two)
-            numbers = features.a, features.b, features.extent_a, features.lever, features.deepest
-            return PlainContact(joint, own.place, host=host, other=other, edges=PlainEdges(own, *numbers))
+            own = self._solid(one, pair.placement_a, features.one, features.radius_a)
+            other = self._solid(two, pair.placement_b, features.two, features.radius_b)
+            lengths = features.extent_a, features.lever, features.deepest, features.held, features.rim
+            edges, radius = PlainEdges(own, features.a, features.b, *lengths), features.radius_a
+            return PlainContact(joint, own.place, radius, host=host, other=other, edges=edges)
         assert isinstance(features, PointOnSolid)
-        centre = np.array(pair.placement_a.translation)
+        centre, corner = np.array(pair.placement_a.translation), None
         other, radius = self._of_shape(two, pair.placement_b, features.shape), features.radius
-        inner = None if radius > 0.0 else np.array(features.inner)
-        return PlainContact(joint, centre, radius, host=host, other=other, inner=inner)
+        inner = None if features.rounding > 0.0 else np.array(features.inner)
+        if len(features.edges):
+            turned = np.asarray(features.edges @ pair.placement_a.rotation.T)
+            corner = PlainCorner(turned, features.corners)
+        return PlainContact(joint, centre, radius, host=host, other=other, inner=inner, corner=corner)
 
     def _of_shape(self, joint: int, at: Any, shape: Shape) -> PlainSolid:
         """A solid that a sphere or a point touches."""
         if isinstance(shape, Block):
             return self._solid(joint, at, polyhedron_of_box(shape.lengths))
         if isinstance(shape, Hull):
-            return self._solid(joint, at, shape.solid)
+            return self._solid(joint, at, shape.solid, shape.rounding)
         assert isinstance(shape, Ball)
-        return self._solid(joint, at, shape.radius)
+        return self._solid(joint, at, None, shape.radius)
 
-    def _solid(self, joint: int, at: Any, shape: Polyhedron | float) -> PlainSolid:
-        """A polyhedron, or a sphere of a radius [m]; features of one solid mostly share its placement."""
-        seen = joint, id(at), shape
+    def _solid(self, joint: int, at: Any, hull: Polyhedron | None, radius: float = 0.0) -> PlainSolid:
+        """A polyhedron, rounded by a radius or not, or a sphere; features of one solid mostly share its placement."""
+        seen = joint, id(at), hull, radius
         if seen in self._seen:
             return self._seen[seen]
-        known = joint, at.homogeneous.tobytes(), shape
+        known = joint, at.homogeneous.tobytes(), hull, radius
         if known not in self._solids:
             placed = self._number[joint], np.array(at.rotation), np.array(at.translation)
-            radius, hull = (0.0, shape) if isinstance(shape, Polyhedron) else (shape, None)
             box = None if hull is None else self._boxes.get(hull)
             half = None if box is None else box.half
             self._solids[known] = PlainSolid(*placed, radius, half, hull, self._hosts[joint])

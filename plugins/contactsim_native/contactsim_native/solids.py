@@ -17,6 +17,7 @@ RULES = {
     "rim": zero.RIM,
     "sunk": zero.SUNK,
     "off": zero.OFF,
+    "round_rim": zero.ROUND_RIM,
     "deep": zero.DEEP,
     "far_side": zero.FAR_SIDE,
     "near_edge": zero.NEAR_EDGE,
@@ -27,6 +28,9 @@ RULES = {
     "parallel": zero.PARALLEL_EDGES,
     "loose": zero.LOOSE,
 }
+
+
+NONE_BESIDE = np.zeros((0, 3))
 
 
 @lru_cache(maxsize=1)
@@ -40,7 +44,8 @@ def native_polyhedron(solid: Polyhedron) -> _native.Polyhedron:
     """A polyhedron as the extension has it."""
     tables = np.ascontiguousarray(solid.vertices), np.ascontiguousarray(solid.normals), np.array(solid.offsets)
     into = np.ascontiguousarray(solid.into).reshape(-1, 3)
-    return _native.Polyhedron(*tables, solid.edges.tolist(), solid.sides.tolist(), into)
+    sides = solid.sides.tolist() if solid.loops else []
+    return _native.Polyhedron(*tables, solid.edges.tolist(), sides, into)
 
 
 @lru_cache(maxsize=1024)
@@ -53,12 +58,16 @@ def native_solid(solid: PlainSolid) -> _native.Solid:
 
 
 def native_sharp(contact: PlainContact) -> _native.Sharp | None:
-    """What of a polyhedron touches a solid; None: it is a sphere."""
-    if contact.edges is None:
-        return None if contact.inner is None else _native.Sharp(contact.inner.tolist(), None, 0.0)
-    own = contact.edges
-    edges = _native.EdgeOnEdge(native_solid(own.solid), own.own, own.other, own.lever, own.deepest)
-    return _native.Sharp(None, edges, own.extent)
+    """What of a polyhedron touches a solid; None: it is a sphere of its own."""
+    own, corner = contact.edges, contact.corner
+    if own is not None:
+        numbers = own.own, own.other, own.lever, own.deepest, own.held, own.rim
+        return _native.Sharp(None, _native.EdgeOnEdge(native_solid(own.solid), *numbers), own.extent, NONE_BESIDE, True)
+    if contact.inner is None and corner is None:
+        return None
+    inner = None if contact.inner is None else contact.inner.tolist()
+    beside, meets_corners = (NONE_BESIDE, True) if corner is None else (corner.edges, corner.meets_corners)
+    return _native.Sharp(inner, None, 0.0, np.ascontiguousarray(beside), meets_corners)
 
 
 def padded(region: tuple[int, ...]) -> list[int] | None:

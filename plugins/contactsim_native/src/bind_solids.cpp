@@ -19,14 +19,15 @@ void make_polyhedron(Polyhedron* self, Table vertices, Table normals, Row offset
                      const std::vector<std::array<int, 2>>& edges, const std::vector<std::array<int, 2>>& sides,
                      Table into) {
     const std::vector<Vec3> ways = vectors(into);
-    demand(offsets.shape(0) == normals.shape(0) && sides.size() == edges.size() && ways.size() == 2 * edges.size(),
+    demand(offsets.shape(0) == normals.shape(0) && ways.size() == 2 * edges.size() &&
+               sides.size() == (normals.shape(0) ? edges.size() : 0),
            "planes of the faces, and two vertices, two faces and the ways into these of each edge");
     new (self) Polyhedron{vectors(vertices), vectors(normals), numbers(offsets), edges, sides, {}, {}, {}, {}, {}};
     for (std::size_t e = 0; e < edges.size(); ++e) {
         for (int k = 0; k < 2; ++k) {
-            demand(edges[e][k] >= 0 && edges[e][k] < int(self->vertices.size()) && sides[e][k] >= 0 &&
-                       sides[e][k] < int(self->normals.size()),
-                   "vertices and faces by their numbers");
+            demand(edges[e][k] >= 0 && edges[e][k] < int(self->vertices.size()), "vertices by their numbers");
+            demand(sides.empty() || (sides[e][k] >= 0 && sides[e][k] < int(self->normals.size())),
+                   "faces by their numbers");
         }
         self->into.push_back({ways[2 * e], ways[2 * e + 1]});
     }
@@ -41,9 +42,9 @@ void make_solid(Solid* self, int joint, const std::vector<double>& turn, const s
 }
 
 void make_edges(EdgeOnEdge* self, std::shared_ptr<const Solid> solid, int own, int other, double lever,
-                double deepest) {
+                double deepest, double held, double rim) {
     demand(solid->hull && own >= 0 && own < int(solid->hull->edges.size()), "an edge of a solid with edges");
-    new (self) EdgeOnEdge{solid, own, other, lever, deepest};
+    new (self) EdgeOnEdge{solid, own, other, lever, deepest, held, rim};
 }
 
 }  // namespace
@@ -54,6 +55,7 @@ void bind_solids(nb::module_& m) {
         .def_rw("rim", &SharpRules::rim)
         .def_rw("sunk", &SharpRules::sunk)
         .def_rw("off", &SharpRules::off)
+        .def_rw("round_rim", &SharpRules::round_rim)
         .def_rw("deep", &SharpRules::deep)
         .def_rw("far_side", &SharpRules::far_side)
         .def_rw("near_edge", &SharpRules::near_edge)
@@ -76,9 +78,10 @@ void bind_solids(nb::module_& m) {
         .def(
             "__init__",
             [](Sharp* self, const std::optional<std::vector<double>>& inner, std::shared_ptr<const EdgeOnEdge> edges,
-               double extent) {
-                new (self) Sharp{{}, edges, extent};
+               double extent, Table beside, bool meets_corners) {
+                new (self) Sharp{{}, edges, extent, vectors(beside), meets_corners};
                 if (inner) self->inner = vec3(*inner);
             },
-            nb::arg("inner").none(), nb::arg("edges").none(), nb::arg("extent"));
+            nb::arg("inner").none(), nb::arg("edges").none(), nb::arg("extent"), nb::arg("beside"),
+            nb::arg("meets_corners"));
 }

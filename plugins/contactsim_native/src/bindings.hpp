@@ -56,6 +56,8 @@ struct Sharp {
     std::optional<native::Vec3> inner;
     std::shared_ptr<const native::EdgeOnEdge> edges;
     double extent = 0.0;
+    std::vector<native::Vec3> beside;
+    bool meets_corners = true;
 };
 
 inline native::Contact feature(native::Contact contact, std::shared_ptr<const native::HillFeature> on_hills) {
@@ -72,7 +74,9 @@ inline native::Contact pair(int joint, const std::vector<double>& centre, double
                             std::shared_ptr<const native::Solid> solid, const Sharp* sharp) {
     native::Contact contact = point(joint, centre, radius);
     contact.other = solid;
-    if (sharp) contact.inner = sharp->inner, contact.edges = sharp->edges, contact.extent = sharp->extent;
+    if (!sharp) return contact;
+    contact.inner = sharp->inner, contact.edges = sharp->edges, contact.extent = sharp->extent;
+    contact.beside = sharp->beside, contact.meets_corners = sharp->meets_corners;
     return contact;
 }
 

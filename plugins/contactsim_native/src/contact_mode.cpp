@@ -144,7 +144,7 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
 }  // namespace
 
 bool Contact::is_kinked() const {
-    return edges || inner || feature;
+    return edges || inner || feature || !meets_corners;
 }
 
 Pose pose_of(const Contact& contact, const Sweep& sweep) {
@@ -710,6 +710,32 @@ Nearing raised_nearing(const ContactMode& mode, const Contact& contact, double r
 
 }  // namespace
 
+namespace {
+
+// Whether what is open touches where it meets its solid: else that is a corner which others meet in its place.
+bool counts(const Contact& contact, const Meeting& meeting) {
+    return contact.meets_corners || contact.region || !meeting.corner;
+}
+
+// How far what touches a solid is from leaving its region. A corner ends where its normal leaves those of the corner:
+// towards an edge of its own body it is the way along that to the point which is nearest to the core of the solid.
+double solid_margin(const Contact& contact, int side, const Sweep& sweep) {
+    const Solid& solid = *contact.other;
+    const Region& held = *contact.region;
+    if (side >= CONE) {
+        const Meeting meeting = met(contact, sweep);
+        const Vec3& own = contact.beside.at(side - CONE);
+        const Vec3 edge = contact.joint < 0 ? own : sweep.turn[contact.joint] * own;
+        const double core = meeting.gap + contact.radius + solid.radius;
+        return core * dot(meeting.normal, edge) + solid.rules.round_rim;
+    }
+    const bool ends = !contact.meets_corners && is_corner_behind(solid, held, side);
+    const double rim = contact.inner ? solid.rules.rim : ends ? solid.rules.round_rim : 0.0;
+    return margin(solid, held, side, rim, ball_of(contact, sweep), sweep);
+}
+
+}  // namespace
+
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.is_limit()) return contact.sign * (q[contact.coordinate] - contact.bound);
     if (contact.idle) return *contact.idle;
@@ -718,7 +744,10 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
         return contact.region ? gap_along(edges, *contact.other, (*contact.region)[0], sweep)
                               : cross_edges(edges, *contact.other, sweep).gap;
     }
-    if (contact.other) return met(contact, sweep).gap;
+    if (contact.other) {
+        const Meeting meeting = met(contact, sweep);
+        return counts(contact, meeting) ? meeting.gap : meeting.gap + contact.other->rules.off;
+    }
     if (contact.is_flat()) {
         const Flat& flat = *contact.feature->flat;
         const Pose pose = pose_of(contact, sweep);
@@ -752,7 +781,7 @@ double region_margin(const Terrain& ground, const Contact& contact, int side, co
         return contact.round->margin(contact.round->tilt(sweep.turn[contact.joint], ground.basis[0]));
     }
     if (contact.edges) return end_margin(*contact.edges, *contact.other, side, sweep);
-    return margin(*contact.other, *contact.region, side, ball_of(contact, sweep), sweep);
+    return solid_margin(contact, side, sweep);
 }
 
 bool velocities_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v,
@@ -812,6 +841,7 @@ Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sw
     if (contact.other) {
         const Meeting meeting = met(contact, sweep);
         const Vec3 speed = motion_of(*contact.other, meeting, contact.joint, sweep).speed;
+        if (!counts(contact, meeting)) return {meeting.gap + contact.other->rules.off, 0.0, false, 0, true};
         const bool smooth = !contact.inner || meeting.face;  // a point passes edges as sharply as it comes near
         return {meeting.gap, dot(meeting.normal, speed), smooth, contact.inner ? meeting.face : 0};
     }

@@ -41,6 +41,8 @@ struct Contact {
     std::optional<Region> region;             // of that, where it is held
     std::optional<Vec3> inner;                // of a point without radius: from there to the centre of its body
     std::shared_ptr<const EdgeOnEdge> edges;  // of an edge
+    std::vector<Vec3> beside;                 // directions of edges of the own body that take over from a corner
+    bool meets_corners = true;                // of the solid: else edges of that do so in its place
     double extent = 0.0;                      // of what touches, from the centre [m]
     std::shared_ptr<const HillFeature> feature;
     std::shared_ptr<const Rounded> round;  // on a plane, around its centre; none: it is a sphere
@@ -49,6 +51,7 @@ struct Contact {
     bool is_limit() const { return velocity >= 0; }
     bool is_flat() const { return feature && !feature->corner; }  // on hills, and no sphere
     bool is_kinked() const;                                       // whether its open gap jumps, or bends sharply
+    bool takes_over() const { return is_kinked() || !beside.empty(); }  // from others of its bodies, and they from it
 };
 
 // smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;

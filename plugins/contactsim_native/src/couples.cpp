@@ -27,7 +27,9 @@ Vec3 sizes(const Vec3& a) {
 void hold_solid(const Solid& solid, BodyBox& box) {
     if (solid.is_round()) return box.hold(solid.place, solid.radius);
     if (solid.hull) {
-        for (const Vec3& vertex : solid.hull->vertices) box.hold(solid.place + solid.turn * vertex, 0.0);
+        for (const Vec3& vertex : solid.hull->vertices) {
+            box.hold(solid.place + solid.turn * vertex, solid.radius);
+        }
         return;
     }
     const Vec3& h = *solid.half;

@@ -9,12 +9,14 @@ Vec3 at(const Spatial& motion, const Vec3& point) {
 }
 
 // The two lines p + s a and q + t b, as `moving_spot_of` in edges.cpp has them, differentiated once more: s and t are
-// the roots of a . r = b . r = 0 with r = p + s a - q - t b, and n = +-(a x b) / |a x b|.
+// the roots of a . r = b . r = 0 with r = p + s a - q - t b, and n = +-(a x b) / |a x b|; what is rounded around the
+// first one is touched at p + s a - r n.
 class EdgeFollower final : public Follower {
   public:
-    EdgeFollower(const Lines& lines, double sense, const Spatial& own, const Spatial& other)
+    EdgeFollower(const Lines& lines, double sense, double radius, const Spatial& own, const Spatial& other)
         : lines_(lines),
           sense_(sense),
+          radius_(radius),
           own_spin_(own.angular),
           other_spin_(other.angular),
           a_rate_(cross(own.angular, lines.a)),
@@ -25,12 +27,13 @@ class EdgeFollower final : public Follower {
         drift_ = moved - at(other, lines.q) - b_rate_ * lines.t;
         one_ = -dot(a_rate_, apart_) - dot(lines.a, drift_), two_ = -dot(b_rate_, apart_) - dot(lines.b, drift_);
         s_rate_ = (lines.bb * one_ - lines.ab * two_) / lines.det;
-        spot_ = {lines.p + lines.a * lines.s, moved + lines.a * s_rate_, n, turning_ - n * dot(n, turning_)};
+        const Vec3 n_rate = turning_ - n * dot(n, turning_);
+        spot_ = {lines.p + lines.a * lines.s - n * radius, moved + lines.a * s_rate_ - n_rate * radius, n, n_rate};
     }
 
     Spot displaced(const Spatial& own, const Spatial& other) const override {
         const Moved moved = move(own, other);
-        return {moved.p + lines_.a * moved.s + moved.a * lines_.s, moved.n};
+        return {point_of(moved), moved.n};
     }
 
     MovingSpot changed(const BodyChange& own, const BodyChange& other) const override {
@@ -51,7 +54,7 @@ class EdgeFollower final : public Follower {
         const double two = -dot(b_rate, apart_) - dot(b_rate_, apart) - dot(m.b, drift_) - dot(l.b, drift);
         const double s_rate = (l.bb * one - m.ab * two_ - l.ab * two - s_rate_ * m.det) / l.det;
         const Vec3 point_rate = on_own + l.a * s_rate + m.a * s_rate_;
-        return {m.p + l.a * m.s + m.a * l.s, point_rate, m.n, normal_rate};
+        return {point_of(m), point_rate - normal_rate * radius_, m.n, normal_rate};
     }
 
   private:
@@ -62,10 +65,12 @@ class EdgeFollower final : public Follower {
     };
 
     const Lines lines_;
-    const double sense_;
+    const double sense_, radius_;
     const Vec3 own_spin_, other_spin_, a_rate_, b_rate_, turning_, apart_;
     Vec3 drift_;  // of r, but for s' and t'
     double one_, two_, s_rate_;
+
+    Vec3 point_of(const Moved& m) const { return m.p + lines_.a * m.s + m.a * lines_.s - m.n * radius_; }
 
     Moved move(const Spatial& own, const Spatial& other) const {
         const Lines& l = lines_;
@@ -87,7 +92,8 @@ class EdgeFollower final : public Follower {
 std::unique_ptr<Follower> follower_of_edges(const Contact& contact, const Spatial& own, const Spatial& other,
                                             const Sweep& sweep) {
     const double sense = sense_of(contact, sweep);
-    return std::make_unique<EdgeFollower>(lines_of(*contact.edges, *contact.other, sweep), sense, own, other);
+    const Lines lines = lines_of(*contact.edges, *contact.other, sweep);
+    return std::make_unique<EdgeFollower>(lines, sense, contact.edges->solid->radius, own, other);
 }
 
 }  // namespace native

@@ -67,28 +67,32 @@ EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& s
     found.sense = up < down || (up == down && along >= 0.0) ? 1.0 : -1.0;
     found.distance = found.sense * along;
     found.sine = lines.length / std::sqrt(lines.aa * lines.bb);
-    const double miss = std::min(up, down), held = 0.5 * rules.rim;
+    const double miss = std::min(up, down), rounding = edges.rounding(other);
     const double own = edges.solid->hull->lengths[edges.own], its = other.hull->lengths[edges.other];
     const double inside = std::min(std::min(lines.s, 1.0 - lines.s) * own, std::min(lines.t, 1.0 - lines.t) * its);
-    found.touches = inside > held && miss <= rules.arc && found.sine > rules.parallel && found.distance > edges.deepest;
-    if (found.touches && found.distance < -rules.deep) {
+    const bool across = miss <= rules.arc && found.sine > rules.parallel;
+    found.touches = inside > edges.held && across && found.distance > edges.deepest;
+    const bool sharp = !rounding && !edges.solid->hull->is_segment() && !other.hull->is_segment();
+    if (found.touches && sharp && found.distance < -rules.deep) {
         const Placed first{*edges.solid->hull, axes_of(*edges.solid, sweep), place_of(*edges.solid, sweep)};
         const Placed second{*other.hull, axes_of(other, sweep), place_of(other, sweep)};
         found.touches = !are_on_far_side(first, second, rules, found.distance);
     }
-    found.gap =
-        found.touches ? found.distance : std::max(between_segments(lines), edges.lever * found.sine * miss) + rules.off;
+    found.gap = (found.touches ? found.distance
+                               : std::max(between_segments(lines), edges.lever * found.sine * miss) + rules.off) -
+                rounding;
     return found;
 }
 
 Spot spot_of(const EdgeOnEdge& edges, const Solid& other, double sense, const Sweep& sweep) {
     const Lines lines = lines_of(edges, other, sweep);
-    return {lines.p + lines.a * lines.s, lines.normal(sense)};
+    const Vec3 n = lines.normal(sense);
+    return {lines.p + lines.a * lines.s - n * edges.solid->radius, n};
 }
 
 double gap_along(const EdgeOnEdge& edges, const Solid& other, double sense, const Sweep& sweep) {
     const Lines lines = lines_of(edges, other, sweep);
-    return dot(lines.normal(sense), lines.p - lines.q);
+    return dot(lines.normal(sense), lines.p - lines.q) - edges.rounding(other);
 }
 
 // s' from the derivatives of a . r = b . r = 0.
@@ -102,7 +106,9 @@ MovingSpot moving_spot_of(const EdgeOnEdge& edges, const Solid& other, double se
     const Vec3 drift = moved - at(its, q) - b_rate * lines.t;
     const double one = -dot(a_rate, apart) - dot(a, drift), two = -dot(b_rate, apart) - dot(b, drift);
     const double s_rate = (lines.bb * one - lines.ab * two) / lines.det;
-    return {p + a * lines.s, moved + a * s_rate, n, turning - n * dot(n, turning)};
+    const Vec3 n_rate = turning - n * dot(n, turning);
+    const double radius = edges.solid->radius;
+    return {p + a * lines.s - n * radius, moved + a * s_rate - n_rate * radius, n, n_rate};
 }
 
 double end_margin(const EdgeOnEdge& edges, const Solid& other, int side, const Sweep& sweep) {
@@ -110,7 +116,7 @@ double end_margin(const EdgeOnEdge& edges, const Solid& other, int side, const S
     const bool own = std::abs(side) == 1;
     const double share = own ? lines.s : lines.t;
     const double length = own ? edges.solid->hull->lengths[edges.own] : other.hull->lengths[edges.other];
-    return (side < 0 ? share : 1.0 - share) * length + other.rules.rim;
+    return (side < 0 ? share : 1.0 - share) * length + edges.rim;
 }
 
 double edge_bend(const SharpRules& rules, double sine, double speed, double spin, double duration) {

@@ -14,6 +14,9 @@ struct EdgeOnEdge {
     std::shared_ptr<const Solid> solid;  // of the own edge; the origin of its axes is the centre of the contact
     int own, other;                      // numbers of the edges
     double lever, deepest;               // arm at which directions miss each other, and the least distance [m]
+    double held, rim;                    // how far from their ends they begin to touch, and beyond them end [m]
+
+    double rounding(const Solid& touched) const { return solid->radius + touched.radius; }  // at which they touch
 };
 
 // An edge where it is, from the origin of the sweep.
@@ -53,7 +56,7 @@ EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& s
 
 Lines lines_of(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep);
 
-// Where a contact touches along a normal of a sense: where its lines are nearest, on the own edge.
+// Where a contact touches along a normal of a sense: where its lines are nearest, on what is around the own edge.
 struct Spot {
     Vec3 point, normal;
 };

@@ -55,7 +55,7 @@ bool is_taken_over(const Arc& arc, const Contact& contact, const Sweep& sweep) {
     std::optional<Spot> own;
     for (const Closed& closed : arc.mode.closed) {
         const Contact& held = closed.contact;
-        if (!held.other || !held.is_kinked() || !are_of_same_bodies(held, contact)) continue;
+        if (!held.other || !held.takes_over() || !are_of_same_bodies(held, contact)) continue;
         if (!own) own = directed_spot_of(contact, sweep);
         const Spot there = directed_spot_of(held, sweep);
         if (length(own->point - there.point) <= rules.one_point &&
@@ -164,7 +164,7 @@ Nearing nearing_on_hills(const Arc& arc, const Contact& contact, const Sweep& sw
 
 bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
     const Contact& contact = arc.guards.all[guard].contact;
-    if (!contact.is_kinked()) return false;
+    if (!contact.takes_over()) return false;
     if (contact.inner && passes_edge(arc, guard, sweep)) return true;
     return gap < contact.other->rules.off && is_taken_over(arc, contact, sweep);
 }

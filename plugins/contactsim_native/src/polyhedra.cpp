@@ -17,7 +17,7 @@ bool is_touchable(double height, double highest, const SharpRules& rules) {
 // How far a point is inside the edges of each face, in its plane.
 std::vector<double> inside_edges(const Polyhedron& solid, const Vec3& p) {
     std::vector<double> within(solid.normals.size(), INFINITE);
-    for (std::size_t e = 0; e < solid.edges.size(); ++e) {
+    for (std::size_t e = 0; e < solid.sides.size(); ++e) {
         const Vec3 own = p - solid.vertices[solid.edges[e][0]];
         for (int k = 0; k < 2; ++k) {
             double& least = within[solid.sides[e][k]];
@@ -77,7 +77,7 @@ void Polyhedron::link() {
         const double length = std::sqrt(dot(way, way));
         lengths.push_back(length), directions.push_back(way * (1.0 / length));
         of_vertices[edges[e][0]].push_back({number, 1}), of_vertices[edges[e][1]].push_back({number, -1});
-        for (int k = 0; k < 2; ++k) of_faces[sides[e][k]].push_back({number, k});
+        for (int k = 0; k < 2 && !is_segment(); ++k) of_faces[sides[e][k]].push_back({number, k});
     }
 }
 
@@ -90,7 +90,7 @@ std::vector<double> heights(const Polyhedron& solid, const Vec3& p) {
 Region region_of(const Polyhedron& solid, const SharpRules& rules, const Vec3& p, const Vec3* inner) {
     const std::vector<double> beyond = heights(solid, p);
     const auto highest = std::max_element(beyond.begin(), beyond.end());
-    if (*highest <= (inner ? rules.rim : 0.0)) {
+    if (!solid.is_segment() && *highest <= (inner ? rules.rim : 0.0)) {
         if (!inner) return {FACE, static_cast<int>(highest - beyond.begin()), 0};
         const int face = met_face(solid, rules, p, beyond, *highest, *inner);
         if (face >= 0) return {FACE, face, 0};

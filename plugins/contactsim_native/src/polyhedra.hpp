@@ -1,4 +1,5 @@
-// Convex polyhedra, boxes or hulls, as points and edges of other bodies touch them.
+// Convex polyhedra, boxes, hulls or segments (the axes of capsules, without faces), rounded by a radius or not, as
+// points and edges of other bodies touch them.
 //
 // The regions of a hull are the Voronoi regions of its faces, edges and vertices. A point without radius touches faces
 // only, and these hold it up to a rim beyond their edges: see contactsim's multibody/geometry/shapes.py and hulls.py.
@@ -17,9 +18,13 @@ using Region = std::array<int, 3>;
 
 enum Feature { FACE = 1, EDGE = 2, VERTEX = 3 };
 
+// Sides at which what touches leaves its own corner: this, and the number of an edge there.
+constexpr int CONE = 100;
+
 // Thresholds by name: those of contactsim's multibody/zero.py.
 struct SharpRules {
     double rim = 0.0, sunk = 0.0, off = 0.0;   // m
+    double round_rim = 0.0;                    // m, of what is rounded
     double deep = 0.0, far_side = 0.0;         // m, and a share of a depth
     double near_edge = 0.0, on_solid = 0.0;    // m
     double one_point = 0.0, one_normal = 0.0;  // m, rad
@@ -36,12 +41,13 @@ struct Beside {
 struct Polyhedron {
     std::vector<Vec3> vertices, normals;
     std::vector<double> offsets;                   // n . x <= d inside
-    std::vector<std::array<int, 2>> edges, sides;  // two vertices and two faces of each edge
+    std::vector<std::array<int, 2>> edges, sides;  // two vertices and two faces of each edge; none of a segment
     std::vector<std::array<Vec3, 2>> into;         // unit, from an edge into its faces
     std::vector<Vec3> directions;                  // unit, along the edges
     std::vector<double> lengths;                   // of these
     std::vector<std::vector<Beside>> of_faces, of_vertices;
 
+    bool is_segment() const { return normals.empty(); }
     void link();  // fills what follows from vertices and edges
 };
 

@@ -59,6 +59,7 @@ void meet_box(const Vec3& half, const Vec3& p, Meeting& found) {
         return;
     }
     for (int k = 0; k < 3; ++k) along[k] = found.beyond[k] ? at[k] - found.beyond[k] * h[k] : 0.0;
+    found.corner = found.beyond[0] && found.beyond[1] && found.beyond[2];
     found.offset = {along[0], along[1], along[2]};
 }
 
@@ -67,6 +68,7 @@ void meet_hull(const Polyhedron& hull, const Region& region, const Vec3& p, Meet
     const int k = region[1];
     if (region[0] != FACE) {
         found.offset = offset_of(hull, region, p);
+        found.corner = region[0] == VERTEX;
         if (region[0] == EDGE) found.along = hull.directions[k];
         return;
     }
@@ -87,8 +89,8 @@ Vec3 place_of(const Solid& solid, const Sweep& sweep) {
 }
 
 double Solid::curvature(double of_sphere) const {
-    if (is_round()) return 1.0 / (radius + of_sphere);
-    return of_sphere > 0.0 ? 1.0 / of_sphere : 0.0;
+    const double both = radius + of_sphere;
+    return both > 0.0 ? 1.0 / both : 0.0;  // of a point, that within a face
 }
 
 Region region_of(const Solid& solid, const Ball& ball, const Sweep& sweep) {
@@ -101,7 +103,7 @@ Region region_of(const Solid& solid, const Ball& ball, const Sweep& sweep) {
 Meeting meet(const Solid& solid, const std::optional<Region>& held, const Ball& ball, const Sweep& sweep) {
     const Mat3 turn = axes_of(solid, sweep);
     const Vec3 p = turn.transposed() * (ball.centre - place_of(solid, sweep));
-    Meeting found{0.0, ball.centre, {}, turn, p, {1, 1, 1}, {}, 0};
+    Meeting found{0.0, ball.centre, {}, turn, p, {1, 1, 1}, {}, 0, false};
     if (!solid.is_round()) {
         const Region region = held ? *held : region_of(solid, ball, sweep);
         if (solid.half) {
@@ -110,7 +112,7 @@ Meeting meet(const Solid& solid, const std::optional<Region>& held, const Ball& 
         } else {
             meet_hull(*solid.hull, region, p, found);
         }
-        found.gap -= ball.radius;
+        found.gap -= solid.radius + ball.radius;
         if (found.face) return found;
     }
     const double length = std::sqrt(dot(found.offset, found.offset));
@@ -137,8 +139,15 @@ Vec3 Meeting::bent(const Vec3& moved, const Vec3& rate) const {
     return sum * (-1.0 / length);
 }
 
-double margin(const Solid& solid, const Region& held, int side, const Ball& ball, const Sweep& sweep) {
-    const double rim = ball.inner ? solid.rules.rim : 0.0;
+bool is_corner_behind(const Solid& solid, const Region& held, int side) {
+    if (!solid.half) return held[0] == EDGE && side >= 3;
+    Region behind = held;
+    int& along = behind[std::abs(side) - 1];
+    along = along ? 0 : 1;
+    return behind[0] && behind[1] && behind[2];
+}
+
+double margin(const Solid& solid, const Region& held, int side, double rim, const Ball& ball, const Sweep& sweep) {
     const Vec3 centre = within(solid, ball.centre, sweep);
     if (!solid.half) return margin_of(*solid.hull, held, side, centre) + rim;
     const int axis = std::abs(side) - 1;

@@ -1,5 +1,5 @@
-// Spheres and points of robots against solids: spheres, boxes and hulls of other bodies, of other links, or of the
-// world.
+// Spheres and points of robots against solids: spheres, capsules, boxes and hulls of other bodies, of other links, or
+// of the world.
 //
 // With axes R and origin o of the solid, p = R^T (c - o) for the centre c of the sphere, and the distance phi(p) from
 // the solid, its gap is phi - r, its normal n = R grad phi, and n' = w x n + R H R^T y with the velocity y of c
@@ -18,9 +18,9 @@ struct Solid {
     int joint = -1;  // that it is fixed to; -1: the world
     Mat3 turn;       // its axes there
     Vec3 place;
-    double radius = 0.0;                     // of a sphere
+    double radius = 0.0;                     // of a sphere, or of what is rounded around a hull
     std::optional<Vec3> half;                // of a box: half of its sides
-    std::shared_ptr<const Polyhedron> hull;  // of a hull, or of a box whose edges meet others
+    std::shared_ptr<const Polyhedron> hull;  // of a hull or capsule, or of a box whose edges meet others
     SharpRules rules;                        // of these
 
     bool is_round() const { return !half && !hull; }
@@ -36,6 +36,7 @@ struct Meeting {
     Region beyond;        // of a box: axes along which that counts
     Vec3 along;           // of a hull: direction of the edge that is nearest; zero of others
     int face = 0;         // number of the plane side that it meets, from 1 on; 0: none
+    bool corner = false;  // whether a corner is nearest
 
     Vec3 turned(const Vec3& moved) const;                  // the normal, as the centre moves in the solid
     Vec3 bent(const Vec3& moved, const Vec3& rate) const;  // that of a rate, as it moves
@@ -58,8 +59,12 @@ Region region_of(const Solid& solid, const Ball& ball, const Sweep& sweep);
 // In a region that is held, or where the ball is. The joints' places are known.
 Meeting meet(const Solid& solid, const std::optional<Region>& held, const Ball& ball, const Sweep& sweep);
 
-// How far a ball is from leaving a region on a side: of a box the axis (1, 2, 3), with the sign of the side.
-double margin(const Solid& solid, const Region& held, int side, const Ball& ball, const Sweep& sweep);
+// How far a ball is from a rim beyond the end of a region on a side: of a box the axis (1, 2, 3), with the sign of the
+// side.
+double margin(const Solid& solid, const Region& held, int side, double rim, const Ball& ball, const Sweep& sweep);
+
+// Whether a corner is nearest behind a side of a region, in which none is.
+bool is_corner_behind(const Solid& solid, const Region& held, int side);
 
 // The motion of a sphere relative to a solid, at the same origin, where the joints' velocities are known.
 struct RelativeMotion {

@@ -1,11 +1,52 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "hiding.hpp"
 #include "voyage.hpp"
 
 namespace native {
+
+namespace {
+
+// Gap below which what does not touch with its features is too close to doing so in another way for bounds to say much
+// of it, and what is added to the gap there.
+struct Looseness {
+    double close, off;
+};
+
+Looseness looseness_of(const Contact& contact) {
+    if (contact.is_flat()) {
+        const Flat& flat = *contact.feature->flat;
+        return {flat.rules.loose * flat.extent(), flat.rules.off};
+    }
+    if (!contact.edges && contact.meets_corners) return {-std::numeric_limits<double>::infinity(), 0.0};
+    const SharpRules& rules = contact.other->rules;
+    // What does not meet corners is one of a body against the axis of a capsule.
+    const double size = contact.edges ? contact.edges->lever : 0.5 * contact.other->hull->lengths[0];
+    return {rules.loose * size, rules.off};
+}
+
+bool is_loose(const Contact& contact, double close, const Sweep& sweep) {
+    if (contact.edges) {
+        const EdgeLook seen = cross_edges(*contact.edges, *contact.other, sweep);
+        return !seen.touches && seen.gap < close;
+    }
+    if (!contact.is_flat()) {
+        const Meeting seen = met(contact, sweep);
+        return seen.corner && seen.gap + contact.other->rules.off < close;
+    }
+    const Flat& flat = *contact.feature->flat;
+    const Pose pose = pose_of(contact, sweep);
+    bool near;
+    flat.clearance(pose, near);
+    if (!near) return false;
+    const FlatLook seen = flat.look(pose);
+    return !seen.acts && flat.near_gap(seen) < close;
+}
+
+}  // namespace
 
 bool Voyage::values_at(double t, const double* x, double* values) {
     return guard_values(arc_, rules_, references(), t, x, room_, values);
@@ -367,28 +408,11 @@ void Voyage::find_loose() {
     bool placed = false;
     for (int g = 0; g < ng_; ++g) {
         const Contact& contact = arc_.guards.all[g].contact;
-        if (contact.is_flat()) {
-            const Flat& flat = *contact.feature->flat;
-            const double close = flat.rules.loose * flat.extent();
-            if (!(course_.values[g] < close + flat.rules.off)) continue;
-            if (!placed) place_at_start();
-            placed = true;
-            const Pose pose = pose_of(contact, aside_.scratch.sweep);
-            bool near;
-            flat.clearance(pose, near);
-            if (!near) continue;
-            const FlatLook seen = flat.look(pose);
-            loose_[g] = !seen.acts && flat.near_gap(seen) < close;
-            continue;
-        }
-        if (!contact.edges) continue;
-        const SharpRules& rules = contact.other->rules;
-        const double close = rules.loose * contact.edges->lever;
-        if (!(course_.values[g] < close + rules.off)) continue;
+        const auto [close, off] = looseness_of(contact);
+        if (!(course_.values[g] < close + off)) continue;
         if (!placed) place_at_start();
         placed = true;
-        const EdgeLook seen = cross_edges(*contact.edges, *contact.other, aside_.scratch.sweep);
-        loose_[g] = !seen.touches && seen.gap < close;
+        loose_[g] = is_loose(contact, close, aside_.scratch.sweep);
     }
 }
 
