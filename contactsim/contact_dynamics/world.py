@@ -609,7 +609,8 @@ def bind(
 ) -> ContactMechanism:
     """The robot on its ground, with its loops closed, and rolling and torsional friction under a rigid law.
 
-    An engine, by its name, looks for the points of edges and faces that are nearest to hills.
+    Under a compliant law discs press smoothly at any tilt. An engine, by its name, looks for the points of edges and
+    faces that are nearest to hills.
 
     Raises:
         InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
@@ -617,6 +618,10 @@ def bind(
     mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
     if not isinstance(law, RigidLaw):
         _warn_of_rigid_coefficients(robot, mechanism, law)
+        if isinstance(robot, RobotModel) and robot.is_curved:
+            from ..multibody.kinematics.bound_world import with_yielding_discs
+
+            mechanism = with_yielding_discs(mechanism)
     elif isinstance(robot, RobotModel):
         if terrain.constant_normal() is None and not robot.shapeless:
             from ..multibody.kinematics.bound_hills import with_edges_on_hills

@@ -116,7 +116,8 @@ class ContactRim(ContactPoint):
 
     A disc that lies flat on the ground touches it everywhere. Then fixed points of its rim hold it, contacts of their
     own that are told by their `angle`: n of them resist tipping as a regular polygon does, whose edges are nearer to
-    the centre than the rim by R (1 - cos(pi / n)). What is not told here is as of ContactPoint.
+    the centre than the rim by R (1 - cos(pi / n)). Under compliant laws rim and points touch at any tilt, the points at
+    R / sqrt(2) from the centre. What is not told here is as of ContactPoint.
 
     Attributes:
         offset: the centre of the rim in the frame [m].

@@ -13,6 +13,7 @@ import contactsim as cs
 from contactsim.contact.modes import ContactState, SystemMode
 from contactsim.hybrid.differences import derivative
 from contactsim.multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
+from contactsim.multibody.kinematics.bound_world import with_yielding_discs
 
 GROUNDS = {
     "flat": cs.terrain.Flat(),
@@ -47,23 +48,30 @@ def robot():
     return wheel_and_egg()
 
 
-@pytest.mark.parametrize("ground", GROUNDS)
-def test_derivatives_of_terms(robot, ground):
-    """Of all contacts, and of some, against differences of sixth order."""
+def bound(robot, ground, law):
+    """On ground that is rigid, or gives way."""
     mechanism = robot.bind(GROUNDS[ground], np.array([0.0, 0.0, -9.81]), True)
+    return mechanism if law == "rigid" else with_yielding_discs(mechanism)
+
+
+@pytest.mark.parametrize("law", ["rigid", "yielding"])
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_derivatives_of_terms(robot, ground, law):
+    """Of all contacts, and of some, against differences of sixth order."""
+    mechanism = bound(robot, ground, law)
     loose = 10.0 if ground == "hills" else 1.0  # these bend
     for seed, contacts in enumerate([(0, 1, 2, 3, 4), (1, 4), (3,)]):
         check_terms(mechanism, contacts, loose * ANALYTIC, seed=seed)
         check_impulses(mechanism, contacts, loose * ANALYTIC, seed=seed)
 
 
+@pytest.mark.parametrize("law", ["rigid", "yielding"])
 @pytest.mark.parametrize("ground", GROUNDS)
-def test_rows_are_gradients_of_gaps_and_biases_their_rates(robot, ground):
+def test_rows_are_gradients_of_gaps_and_biases_their_rates(robot, ground, law):
     """On the ground: g' = z_n along any motion, and z' = J a + bias along a motion with constant velocities."""
-    terrain, t0 = GROUNDS[ground], 0.2
-    mechanism = robot.bind(terrain, np.array([0.0, 0.0, -9.81]), True)
+    t0, mechanism = 0.2, bound(robot, ground, law)
     space = mechanism.space
-    for i in (1, 3, 4):
+    for i in (1, 3, 4) if law == "rigid" else (1, 2, 3, 4):
         q, v, _ = random_state(mechanism, i)
         for _ in range(30):  # let it down until this contact touches
             q[2] -= mechanism.gaps(t0, q)[i]

@@ -57,13 +57,26 @@ class BoundShapes(Around):
             point = robot.contacts[i]
             frame = robot.model.frames[robot.frame_id(point.frame)]
             contacts.append(curved(point, frame.placement, int(frame.parentJoint), terrain))
-        self._curved = CurvedKinematics(robot.model, contacts, terrain, inner.tangents)
-        self.raised = frozenset(i for i, contact in zip(self._where, contacts, strict=True) if contact.disc is not None)
+        self._take(CurvedKinematics(robot.model, contacts, terrain, inner.tangents))
         self._plain = terrain.constant_normal() is not None
-        self._sizes, self._radii = self._curved.sizes()
         self._held = frozenset[int]()
         self.idle = frozenset[int]()
         self._acting = np.arange(len(self._where))
+
+    def _take(self, curved: CurvedKinematics) -> None:
+        """The kinematics of the curved contacts, and what is known by it."""
+        self._curved, (self._sizes, self._radii) = curved, curved.sizes()
+        self.raised = frozenset(i for i, contact in zip(self._where, curved.contacts, strict=True) if contact.ends)
+
+    def _yielding(self) -> BoundShapes:
+        """The same on ground that gives way: see `CurvedContact.yielding`."""
+        curved = self._curved.yielding()
+        if curved is None:
+            return self
+        found = copy.copy(self)
+        found.__dict__.pop("_plain_robot", None)  # which knows what touches
+        found._take(curved)
+        return found
 
     def _without(self, contacts: Sequence[int]) -> BoundShapes:
         """The same where some curved contacts never touch."""

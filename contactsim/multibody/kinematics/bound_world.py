@@ -33,6 +33,19 @@ if TYPE_CHECKING:
     from .reach import Reach
 
 
+def with_yielding_discs(mechanism: ContactMechanism) -> ContactMechanism:
+    """The mechanism of a robot on ground that gives way: see `CurvedContact.yielding`."""
+    if isinstance(mechanism, BoundShapes):
+        return mechanism._yielding()
+    if not isinstance(mechanism, BoundWorld):
+        return mechanism
+    found, inner = copy.copy(mechanism), mechanism.inner
+    assert isinstance(inner, BoundRobot | BoundShapes)
+    found.inner = inner._yielding() if isinstance(inner, BoundShapes) else inner
+    found.raised = found.inner.raised | (mechanism.raised - inner.raised)
+    return found
+
+
 class PairFeatures(Around):
     """A robot on its ground, with pairs of features from the contact `_first` on, up to `_behind`."""
 

@@ -17,11 +17,17 @@ points is raised, and its rim is OFF. Closed ones end a little later than open o
 with a change of 2 R flat (1 - cos(pi / n)) in height. R flat is LEVEL at most, and that change 8e-10 m on eight points:
 less than what contacts may start below the ground (`Tolerances.start_depth`), so that a rim that bounces off there
 leaves.
+
+That is a matter of rigid contact. On ground that gives way all of a disc acts at once, at any tilt, by the shapes of
+`CurvedContact.yielding`: forces are as smooth as gaps, and those of springs have a potential where rows are gradients
+of these.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +38,10 @@ from ...common.arrays import Array
 from ...common.lazy import NamedTuple, dataclass
 from ...errors import InputError
 from ...hybrid.flow import Look
-from ..contact_point import ContactPoint, ContactRim
+from ..contact_point import ContactPoint, ContactRim, perpendicular
 from ..forest import Computing, Workspace
 from ..geometry.closest_points.equations import Pose, cross, turn
-from ..geometry.closest_points.features import Circle, Feature, on_axes
+from ..geometry.closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
 from ..geometry.closest_points.ground import (
     GroundJet,
     OverGround,
@@ -64,6 +70,8 @@ BEGIN = 0.5, 1.0  # above which an open rim, and below which open fixed points c
 OFF = 1.0  # m: gap of a rim whose disc is held by its points
 RISE = 1.0  # m/rad
 STEEP = 0.3  # tilt beyond which a rim's nearest point moves so slowly that its gap bends little
+BULGE = 1e-4  # half thickness of a rim on ground that gives way, in radii: tilt in which its force crosses the disc
+EVEN = math.sqrt(0.5)  # radii at which points are as hard to tip as a disc that presses evenly: x^2 is R^2 / 4 there
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +84,7 @@ class CurvedContact:
         feature: what touches, in axes of the joint.
         disc: the rim it belongs to, which may lie flat; None: it never does.
         lying: whether it acts while the disc lies flat.
-        flat: tilt below which the disc lies flat, as the sine of its angle.
+        flat: tilt below which the disc lies flat, as the sine of its angle; zero: it acts at any tilt.
     """
 
     name: str
@@ -87,9 +95,34 @@ class CurvedContact:
     flat: float
 
     @property
+    def ends(self) -> bool:
+        """Whether it acts at some tilts alone."""
+        return self.flat > 0.0
+
+    @property
     def region(self) -> tuple[int, ...]:
         """The one region in which it can touch, where it has an end."""
-        return () if self.disc is None else LYING if self.lying else TILTED
+        return () if not self.ends else LYING if self.lying else TILTED
+
+    @property
+    def yielding(self) -> CurvedContact:
+        """The same on ground that gives way, where all of a disc acts at any tilt.
+
+        The rim is a spheroid of half thickness b = R max(BULGE, flat) with the support function
+        sqrt(R^2 s^2 + b^2 c^2), s and c the sine and cosine of the tilt. That adds b^2 c^2 / (2 R s) at most to the
+        depth of a disc that is tilted, and b to that of one that lies flat. Its lowest point crosses the disc while the
+        tilt does from b / R to the other side, without a jump. The fixed points are R EVEN from its middle, above its
+        lowest point by R s (1 - EVEN) at least: they touch what is deeper than that.
+        """
+        disc = self.disc
+        if disc is None:
+            return self
+        if self.lying:
+            place = disc.centre + EVEN * (self.feature.centre - disc.centre)
+            return CurvedContact(self.name, self.joint, Point(place, self.feature.offset), None, False, 0.0)
+        axes = np.column_stack([*perpendicular(disc.axis), disc.axis])
+        radii = disc.radius * np.array([1.0, 1.0, max(BULGE, self.flat)])
+        return replace(self, feature=Ellipsoid(disc.centre, axes, radii, disc.offset), flat=0.0)
 
 
 class Body(NamedTuple):
@@ -222,6 +255,14 @@ class CurvedKinematics(Computing):
         """True if pinocchio can derive the motion of all joints."""
         return self._simple is not None
 
+    def yielding(self) -> CurvedKinematics | None:
+        """The same on ground that gives way; None where it has no discs, or is curved no one knows how much."""
+        known = self._normal is not None or self._terrain.growth(0.0, 0.0, np.zeros(1)) is not None
+        if not len(self._discs) or not known:
+            return None
+        contacts = [contact.yielding for contact in self.contacts]
+        return CurvedKinematics(self._model, contacts, self._terrain, self._tangents)
+
     # --- gaps -------------------------------------------------------------------------------------------------
 
     def gaps(self, t: float, q: Array, held: Collection[int]) -> Array:
@@ -330,14 +371,9 @@ class CurvedKinematics(Computing):
         for k, contact in enumerate(self.contacts):
             feature = contact.feature
             radii = np.atleast_1d(getattr(feature, "radii", getattr(feature, "radius", 0.0)))
-            far[k] = (
-                float(np.linalg.norm(feature.centre))
-                + float(radii.max())
-                + feature.offset
-                + RISE * (contact.disc is not None)
-            )
-            if isinstance(feature, Circle):
-                bends[k] = feature.radius / STEEP
+            far[k] = float(np.linalg.norm(feature.centre)) + float(radii.max()) + feature.offset + RISE * contact.ends
+            if contact.disc is not None and not contact.lying:
+                bends[k] = contact.disc.radius / STEEP
             elif len(radii) == 3:
                 bends[k] = float(radii.max() ** 2 / radii.min())
         return far, bends

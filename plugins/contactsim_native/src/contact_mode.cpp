@@ -681,7 +681,7 @@ bool is_raisable(const Contact& contact) {
 }
 
 // Whether closed points of its rim hold the disc that something belongs to: none of its points is raised, its rim is
-// off. On ground that gives way none is held, and what is inside of it is raised, too.
+// off.
 bool is_standing(const ContactMode& mode, const Rounded& own) {
     return std::any_of(mode.closed.begin(), mode.closed.end(), [&](const Closed& closed) {
         const Rounded* held = closed.contact.round.get();
