@@ -258,7 +258,7 @@ class _Surveyor:
             found = flow.contact_forces(t, x)  # type: ignore[attr-defined]
             forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
         power, force = world.mechanism.working_power(t, q, v), terms.force
-        if (applied := world.applied_at(t, x)) is not None:
+        if (applied := world.driving.applied_at(t, x)) is not None:
             power, force = power + float(applied @ v), force + applied
         # The rows give J v; the rates, relative to moving ground, would miss the power of the ground.
         power += float(forces @ (terms.rows @ v))

@@ -23,7 +23,7 @@ from contactsim.contact_dynamics.engines import (
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
 from contactsim.multibody import zero as multibody_zero
-from contactsim.multibody.piecewise_reference import PiecewiseReference
+from contactsim.multibody.controllers import PlainPieces
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
@@ -82,7 +82,7 @@ def native_robot(robot: PlainRobot) -> _native.Robot:
 
 
 @lru_cache(maxsize=16)
-def native_pieces(reference: PiecewiseReference) -> _native.Pieces:
+def native_pieces(reference: PlainPieces) -> _native.Pieces:
     """A reference of polynomials as the extension has it."""
     again = -1 if reference.again is None else reference.again
     return _native.Pieces(reference.knots.tolist(), reference.coefficients, reference.nq, again)
