@@ -19,9 +19,9 @@ from ..hybrid.trajectory import Arc, Trajectory
 from ..multibody.mechanism import GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
+from .engines import Survey
 from .momentum_audit import broken, unexplained
 from .rigid_flow import RigidFlow
-from .survey import Survey
 from .world import World, overlaps_along
 from .zero import MOVING, NO_ENERGY, NO_FORCE, NO_SPEED
 
