@@ -66,12 +66,11 @@ _NAMES = {
     "multibody.catalogue": ("load_robot",),
     "multibody.contact_point": ("ContactEllipsoid", "ContactPoint", "ContactRim"),
     "multibody.controllers": ("Controller", "Sampled"),
+    "multibody.driving": ("PD", "PiecewiseReference"),
     "multibody.geometry.pairs": ("ContactPair",),
     "multibody.geometry.solids": ("Solid",),
     "multibody.latches": ("Latch",),
     "multibody.loops": ("JointCoupling", "LoopClosure"),
-    "multibody.pd": ("PD",),
-    "multibody.piecewise_reference": ("PiecewiseReference",),
     "multibody.robot": ("Robot",),
     "multibody.textbook_mechanism": ("Gap", "Mechanism"),
     "studies.sweep": ("sweep",),
@@ -140,12 +139,11 @@ if TYPE_CHECKING:
     from .multibody.catalogue import load_robot
     from .multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
     from .multibody.controllers import Controller, Sampled
+    from .multibody.driving import PD, PiecewiseReference
     from .multibody.geometry.pairs import ContactPair
     from .multibody.geometry.solids import Solid
     from .multibody.latches import Latch
     from .multibody.loops import JointCoupling, LoopClosure
-    from .multibody.pd import PD
-    from .multibody.piecewise_reference import PiecewiseReference
     from .multibody.robot import Robot
     from .multibody.textbook_mechanism import Gap, Mechanism
     from .studies.sweep import sweep

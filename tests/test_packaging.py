@@ -373,7 +373,7 @@ UNUSED = (
     "testing",
     "viewing",
 )
-MOST_MODULES = 124
+MOST_MODULES = 121
 SLOW = {"dask", "matplotlib", "pandas", "xarray"}
 
 

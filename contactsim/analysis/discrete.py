@@ -154,4 +154,4 @@ def partial_to(lin: RunDerivative, start: float, event: EventLinearization, alon
 def _samples(event: EventLinearization) -> bool:
     """True where a controller takes a sample at an event."""
     world = event.data.root.system.world  # type: ignore[attr-defined]
-    return bool(event.data.root.clock and world.is_sampling(event.time))
+    return bool(event.data.root.clock and world.driving.is_sampling(event.time))

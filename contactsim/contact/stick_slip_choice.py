@@ -115,7 +115,7 @@ def _quiet(part: ContactProblem, speed: float) -> ContactProblem:
 
 def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -> ContactSolution:
     """The same of contacts that move each other."""
-    start = _start(problem)
+    start = Start(_guess(problem), problem.directions, problem.lifted)
     solution = FIRST.solve(problem, start) if solvers is None else None
     if solution is None:
         others = _behind_the_first() if solvers is None else solvers
@@ -124,11 +124,6 @@ def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -
         return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
     tried = tuple(in_order()) if solvers is None else solvers
     raise NoAdmissibleModeError(_why_none(problem, start, tried), contact_problem=problem)
-
-
-def _start(problem: ContactProblem) -> Start:
-    """What a search starts from."""
-    return Start(_guess(problem), problem.directions, problem.lifted)
 
 
 def _guess(problem: ContactProblem) -> tuple[Mode, ...]:

@@ -95,7 +95,7 @@ class CompliantFlow(ContactFlow):
             found = self._evaluate(t, x)
         except SingularError:  # a trial step went too deep into hills, or opened loops too far
             return np.full(world.tangent_size, np.nan)
-        memory = world.memory_rate(t, x)
+        memory = world.driving.memory_rate(t, x)
         if found.rates.size:
             memory[-found.rates.size :] = found.rates.ravel()
         return np.concatenate([world.v(x), self._acceleration(t, x, found), memory])
@@ -158,7 +158,7 @@ class CompliantFlow(ContactFlow):
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""
-        return self._world.next_time(t)
+        return self._world.driving.next_time(t)
 
     def project(self, t: float, x: Array) -> Array:
         """Back onto the closed loops, where the state is off by more than the drift."""
@@ -217,7 +217,7 @@ class CompliantFlow(ContactFlow):
         force = np.zeros((nv, world.tangent_size))
         force[:, :nv], force[:, nv : 2 * nv] = -of_terms.residual_q, -of_terms.residual_v
         if world.controller is not None or world.pushes or world.action is not None:
-            applied = world.applied_jacobian(t, x)
+            applied = world.driving.applied_jacobian(t, x)
             force += applied.force_x
             matrix[2 * nv : 2 * nv + len(applied.memory_x)] = applied.memory_x
         for i, change in self._law_changes(found, of_terms.rates_q).items():
@@ -285,10 +285,10 @@ class CompliantFlow(ContactFlow):
 
     def _evaluate(self, t: float, x: Array) -> Evaluation:
         world = self._world
-        q, v, z = world.split(x)
+        q, v, z = world.space.split(x)
         terms = self._mechanism.terms(t, q, v, self._watched)
         gaps = self._mechanism.gaps(t, q)
-        memory = z[world.controller_memory :].reshape(len(world.mechanism.all_names), -1)  # of the law
+        memory = z[world.driving.memory :].reshape(len(world.mechanism.all_names), -1)  # of the law
         found = Evaluation(terms, {}, {}, np.zeros_like(memory))
         for i, part in self._where.items():
             friction, static = float(world.friction[i]), float(world.static_friction[i])
@@ -302,7 +302,7 @@ class CompliantFlow(ContactFlow):
     def _acceleration(self, t: float, x: Array, found: Evaluation) -> Array:
         """Acceleration (nv,) under the forces of the closed contacts."""
         total = found.terms.force.copy()
-        if (applied := self._world.applied_at(t, x)) is not None:
+        if (applied := self._world.driving.applied_at(t, x)) is not None:
             total += applied
         for i in self._mode.closed:
             total += found.forces[i] @ found.terms.rows[self._where[i]]

@@ -29,7 +29,7 @@ class ContactFlow(Flow):
         self._asked: list[Callable[[JointPath], GapBounds] | None] = []  # bounds, for all that are rebased from it
         self._bounds_of = mechanism.gap_bounds, contacts
         self.bounded_steps = world.mechanism.bounded_steps
-        self.forcing = world.acting if world.is_forced else None
+        self.forcing = world.driving.acting if world.driving.is_forced else None
         self._world = world
 
     def __getstate__(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class ContactFlow(Flow):
                 f" which has no actuator: they act on it as forces from outside; leave rows {rows[0]} to {rows[-1]} of"
                 " tau at zero where motors alone are meant, and push bodies by Simulation.push"
             )
-            for name, rows in world.forced_from_outside(t, x)
+            for name, rows in world.driving.forced_from_outside(t, x)
         ]
 
     def longest_step(self, t: float, x: Array) -> float:

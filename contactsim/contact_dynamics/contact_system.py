@@ -102,7 +102,7 @@ class Facade(Variants):
 
     def state(self, x: Array) -> State:
         """The parts of a plain state."""
-        return State(*self.world.split(x))
+        return State(*self.world.space.split(x))
 
     def pack(self, state: Any) -> Array:
         """The plain state of a State, or of a (q, v) pair; missing memory is zero.
@@ -120,10 +120,10 @@ class Facade(Variants):
             state = State(world.robot.space.with_pairs(state.q), state.v, state.z)
         z = state.z if len(state.z) or not world.memory else np.zeros(world.memory)
         missing = not len(state.z) and world.controller is not None and world.controller.period is not None
-        unheld = bool(world.held_torque) and len(state.z) == world.memory - world.held_torque
+        unheld = bool(world.driving.held_torque) and len(state.z) == world.memory - world.driving.held_torque
         if unheld:  # the user's own memory, to be followed by the torque
-            own = world.controller_memory - world.held_torque
-            z = np.insert(state.z, own, np.zeros(world.held_torque))
+            own = world.driving.memory - world.driving.held_torque
+            z = np.insert(state.z, own, np.zeros(world.driving.held_torque))
         for name, part, size in (("q", state.q, world.nq), ("v", state.v, world.nv), ("z", z, world.memory)):
             if part.shape != (size,):
                 raise InputError(f"State.{name} has shape {part.shape}; this system needs ({size},)")
@@ -131,9 +131,9 @@ class Facade(Variants):
                 place = int(np.argmin(np.isfinite(part)))
                 raise InputError(f"State.{name} holds NaN or infinity at index {place}; give finite numbers")
         if missing:  # to be sampled where the run starts
-            z[: world.controller_memory] = np.nan
+            z[: world.driving.memory] = np.nan
         elif unheld:
-            z[world.controller_memory - world.held_torque : world.controller_memory] = np.nan
+            z[world.driving.memory - world.driving.held_torque : world.driving.memory] = np.nan
         return np.concatenate([state.q, state.v, z])
 
     def validate(self, x: Array) -> None:
@@ -143,7 +143,7 @@ class Facade(Variants):
 
     def applied_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
-        return self.world.applied_at(t, x)
+        return self.world.driving.applied_at(t, x)
 
     def close(self, q: Any, v: Any = None) -> State:
         """The nearest state whose loops are closed, in the metric of the mass matrix; velocities are zero by default.
@@ -341,7 +341,7 @@ class ContactSystem(Facade):
 
     def transition(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """Impact, then choice of the modes of all touching contacts together."""
-        if CLOCK in fired and self.world.is_sampling(t):
+        if CLOCK in fired and self.world.driving.is_sampling(t):
             return self._sampled(t, x, mode, fired, self._contacts.transition)
         return self._contacts.transition(t, x, mode, fired)
 
@@ -411,13 +411,13 @@ class ContactSystem(Facade):
                 x = x.copy()
             else:
                 x = world.moved(x, *world.closed_loops.close(q, v))
-        if not (world.is_sampling(t) or np.isnan(world.z(x)).any()):
+        if not (world.driving.is_sampling(t) or np.isnan(world.z(x)).any()):
             return x
-        return world.sampled(t, np.nan_to_num(x) if np.isfinite(x[: world.nq + world.nv]).all() else x)
+        return world.driving.sampled(t, np.nan_to_num(x) if np.isfinite(x[: world.nq + world.nv]).all() else x)
 
     def crossing(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """The same without the open contacts that touch the ground here but have not fired."""
-        if CLOCK in fired and self.world.is_sampling(t):
+        if CLOCK in fired and self.world.driving.is_sampling(t):
             return self._sampled(t, x, mode, fired, self._contacts.crossing)
         return self._contacts.crossing(t, x, mode, fired)
 
@@ -429,13 +429,13 @@ class ContactSystem(Facade):
         self, t: float, x: Array, mode: Any, fired: frozenset[Hashable], contacts: Callable[..., Transition]
     ) -> Transition:
         """Sampling of the controller, whose clock fired, and then what happens to the contacts."""
-        transition = contacts(t, self.world.sampled(t, x), mode, fired)
+        transition = contacts(t, self.world.driving.sampled(t, x), mode, fired)
         derivative = partial(self._sampled_derivative, t, x, transition)
         return replace(transition, derivative=derivative, by_time=None, by_parameters=None, still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
         world = self.world
-        own, start = world.controller_memory, 2 * world.nv
+        own, start = world.driving.memory, 2 * world.nv
         sample = np.eye(world.tangent_size)
         sample[start : start + own, : start + own] = world.controller.sample_jacobian(  # type: ignore[union-attr]
             t, world.q(x), world.v(x), world.z(x)[:own], world.mechanism.space
@@ -550,7 +550,7 @@ class ContactSystem(Facade):
         acceleration = self.flow(mode).rebased(t, x).field(t, x)[world.nv : 2 * world.nv]
         along_rows = self._contacts.forces(t, x, mode)
         forces = np.concatenate([np.zeros(0), *(along_rows[i] for i in mode.closed)])
-        given = world.given_force(t, x)
+        given = world.driving.given_force(t, x)
         return world.closed_loops.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:

@@ -19,9 +19,9 @@ from ..hybrid.trajectory import Arc, Trajectory
 from ..multibody.mechanism import GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
+from .engines import Survey
 from .momentum_audit import broken, unexplained
 from .rigid_flow import RigidFlow
-from .survey import Survey
 from .world import World, overlaps_along
 from .zero import MOVING, NO_ENERGY, NO_FORCE, NO_SPEED
 
@@ -258,7 +258,7 @@ class _Surveyor:
             found = flow.contact_forces(t, x)  # type: ignore[attr-defined]
             forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
         power, force = world.mechanism.working_power(t, q, v), terms.force
-        if (applied := world.applied_at(t, x)) is not None:
+        if (applied := world.driving.applied_at(t, x)) is not None:
             power, force = power + float(applied @ v), force + applied
         # The rows give J v; the rates, relative to moving ground, would miss the power of the ground.
         power += float(forces @ (terms.rows @ v))

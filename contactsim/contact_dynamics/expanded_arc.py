@@ -151,7 +151,7 @@ class _Tube:
         """M^-1 f, M^-1 J^T, J and J' v there, in one array."""
         t, q, v = self.place(share, change)
         terms = self.arc.terms(t, q, v)
-        applied = self.arc.world.applied_at(t, self.arc.world.moved(self.x, q, v))
+        applied = self.arc.world.driving.applied_at(t, self.arc.world.moved(self.x, q, v))
         force = terms.force if applied is None else terms.force + applied
         solved = solve_mass(terms.mass, np.vstack([force, terms.rows]).T)
         return np.concatenate([solved.T.ravel(), terms.rows.ravel(), terms.bias])

@@ -54,7 +54,7 @@ def field_by_parameters(flow: RigidFlow, t: float, x: Array, besides: Besides) -
         found[name] = np.zeros(world.tangent_size)
         found[name][nv : 2 * nv] = columns[:, k]
         if world.memory and name.startswith("controller."):
-            found[name][2 * nv :] = beside.derivative(lambda other: other.memory_rate(t, x))
+            found[name][2 * nv :] = beside.derivative(lambda other: other.driving.memory_rate(t, x))
     return found
 
 
@@ -67,7 +67,7 @@ def by_parameters(flow: RigidFlow, t: float, x: Array, besides: Besides) -> ByPa
         if group in ("body", "gravity"):
             force[:, k] = _of_masses(flow, t, x, beside)
         elif group == "controller":
-            force[:, k] = beside.derivative(lambda world: world.applied_at(t, x))
+            force[:, k] = beside.derivative(lambda world: world.driving.applied_at(t, x))
         elif group == "terrain":
             force[:, k], change[:, k], rates[:, k] = _of_ground(flow, t, x, beside)
         elif arc.slips and beside.friction.any():

@@ -93,7 +93,7 @@ def impact_without_collision(
             f" does not take in the rolling, torsion or Stribeck speed of {', '.join(beyond)}; lower the friction, or"
             " leave these out"
         )
-    applied = world.applied_at(event.t, x)
+    applied = world.driving.applied_at(event.t, x)
     force = terms.force if applied is None else terms.force + applied
     problem = contact_problem(world, terms, force, touching, (None,) * len(touching))
     rates = terms.rates[world.kept_rows(touching)]

@@ -92,7 +92,7 @@ class Passage:
         """Events and arcs from a departure on; None: the engine does not know the first event."""
         mode = departure.mode
         assert isinstance(mode, SystemMode)
-        if mode.redundant or mode.turns or self.world.is_sampling(departure.course.t):
+        if mode.redundant or mode.turns or self.world.driving.is_sampling(departure.course.t):
             return None
         found = self.compiled.journey(departure, mode.contacts)
         if found is None:

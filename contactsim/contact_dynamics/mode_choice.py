@@ -73,7 +73,7 @@ class ModeChoice:
         if not staying:
             return Choice(mode.changed(states, redundant=False, latched=world.latched), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
-        applied = world.applied_at(t, x)
+        applied = world.driving.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
         slips = {i: terms.rates[world.tangents(i, where[i])] for i in staying}
         sliding = tuple([self._slip_direction(i, mode, slips[i], at_rest, jumped) for i in staying])

@@ -80,9 +80,9 @@ class Drive:
     def __call__(self, t: float, x: Array) -> Array:
         """Applied forces, then the rates of the memory."""
         world = self._world
-        applied = world.applied_at(t, x)
+        applied = world.driving.applied_at(t, x)
         force = np.zeros(world.nv) if applied is None else applied
-        return np.concatenate((force, world.memory_rate(t, x))) if world.memory else np.ascontiguousarray(force)
+        return np.concatenate((force, world.driving.memory_rate(t, x))) if world.memory else np.ascontiguousarray(force)
 
 
 class Followed:
@@ -101,5 +101,5 @@ class Followed:
             with UserCall("the controller", world.controller, t):
                 raise
         if len(joined) != self._size or not isfinite(joined.dot(joined)):
-            world.given_force(t, np.concatenate([world.robot.nominal, np.zeros(world.nv + world.memory)]))
+            world.driving.given_force(t, np.concatenate([world.robot.nominal, np.zeros(world.nv + world.memory)]))
         return joined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,10 +84,6 @@ class Resolution:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_compiled": {}}
-
-    def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
-        """Contacts whose gaps are at most `lowest` [m], with gap and rate, by the engine; None: it does not tell."""
-        return None if self.compiled is None else self.compiled.low(t, x, lowest)
 
     def derivative(self, happened: Happened) -> Array | None:
         """D_x R (dim, dim) of an event by the engine; None: it does not tell."""
@@ -247,7 +244,10 @@ class Resolution:
                 " ImpactSolution, such as newton() of contactsim.contact.impact makes",
                 t=t,
             )
-        answer(kind, name, "impulses", solution.impulses, problem.free.shape, t, problem.free)
+        impulses = solution.impulses
+        plain = impulses.shape == problem.free.shape and impulses.dtype.char == "d"
+        if not (plain and isfinite(impulses.dot(impulses))):
+            answer(kind, name, "impulses", impulses, problem.free.shape, t, problem.free)
 
     @staticmethod
     def _missing(solution: ImpactSolution, mass: Array, rows: Array, change: Array) -> Array:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field, replace
 from math import hypot
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -340,6 +340,94 @@ class Accelerations:
         return math.nan if self.least is None else self.least()
 
 
+class Expanded(Protocol):
+    """Accelerations about a state without the equations of motion, see `expanded_arc.Expansion`."""
+
+    def holds(self, t: float) -> bool:
+        """Whether it speaks of a time [s]."""
+
+    def at(self, t: float, v: Array, references: References) -> Accelerations:
+        """Accelerations and forces at a time [s] and a velocity (nv,)."""
+
+    def is_off(self, t: float, v: Array, references: References, truth: Accelerations) -> bool:
+        """Whether it misses them at a state by more than its accuracy."""
+
+
+class RigidField:
+    """The rate in an arc of a rigid law, with what slips remember; `rigid_flow.RigidFlow` has the guards, too.
+
+    Args:
+        arc: the mode, prepared.
+    """
+
+    def __init__(self, arc: RigidArc) -> None:
+        self.arc, self.references = arc, References(incipient=arc.incipient)
+        self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
+        self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
+        self._seen: tuple[float, bytes, Terms] | None = None  # equations of motion there, whatever the references
+        self._expansion: Expanded | None = None
+        self._directed: tuple[References, Array] | None = None
+
+    def field(self, t: float, x: Array) -> Array:
+        """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
+        world = self.arc.world
+        nv, out = world.nv, np.empty(world.tangent_size)
+        out[:nv] = x[world.nq : world.nq + nv]
+        try:
+            out[nv : 2 * nv] = self.motion(t, x).acceleration
+        except (SingularError, np.linalg.LinAlgError):
+            out[nv : 2 * nv] = np.nan
+        if world.memory:
+            out[2 * nv :] = world.driving.memory_rate(t, x)
+        return out
+
+    def motion(self, t: float, x: Array) -> Accelerations:
+        """Accelerations and forces at (t, x)."""
+        key, known = x.tobytes(), self._known
+        if known is not None and known[0] == t and known[1] == key:
+            return known[2]
+        if self._expansion is not None and self._expansion.holds(t):
+            found = self._expansion.at(t, self.arc.world.v(x), self.references)
+        else:
+            found = accelerations(self.arc, t, x, self.references, self._directions)
+        self._known = t, key, found
+        if found.terms is not None:
+            self._seen = t, key, found.terms
+        return found
+
+    @property
+    def _directions(self) -> Array:
+        """Slip directions (closed contacts, 2) of the references, worked out once."""
+        if self._directed is None or self._directed[0] is not self.references:
+            self._directed = self.references, self.arc.directions(self.references)
+        return self._directed[1]
+
+    def _contact_motion(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Velocities and accelerations (m,) along the rows of the closed contacts."""
+        motion = self.motion(t, x)
+        if motion.change is not None:
+            return motion.rates, motion.change
+        terms = self._terms(t, x)
+        return terms.rates, terms.rows @ motion.acceleration + terms.bias
+
+    def _terms(self, t: float, x: Array) -> Terms:
+        key, seen = x.tobytes(), self._seen
+        if seen is not None and seen[0] == t and seen[1] == key:
+            return seen[2]
+        found = self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))
+        self._seen = t, key, found
+        return found
+
+    def _slips(self, t: float, x: Array) -> Array:
+        """Contact velocities (m,) of the closed contacts, of which some slip."""
+        if self.arc.compiled is None:
+            return self._terms(t, x).rates
+        known = self._known
+        if known is not None and known[0] == t and known[1] == x.tobytes():
+            return known[2].rates
+        return self.arc.velocities(t, x)
+
+
 def accelerations(
     arc: RigidArc, t: float, x: Array, references: References, directions: Array | None = None
 ) -> Accelerations:
@@ -359,7 +447,7 @@ def accelerations(
             left = (lambda: regularity) if arc.slips else None
             return Accelerations(acceleration, rates, lambda: forces, None, begun, left, others=others, change=change)
     world = arc.world
-    applied, (q, v, _) = world.applied_at(t, x), world.split(x)
+    applied, (q, v, _) = world.driving.applied_at(t, x), world.space.split(x)
     if arc.shortcut is not None:
         acceleration, fill = arc.shortcut(q, v, applied)
         return Accelerations(acceleration, arc.resting, fill)

@@ -13,17 +13,16 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
-from ..contact.modes import Phase, unit
+from ..contact.modes import unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
 from ..hybrid.flow import Cruise, Finding, Look, Looks, Met, Path, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
-from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import contact_problem, laid_out
-from .rigid_arc import Accelerations, Guards, References, RigidArc, accelerations, sliding
+from .rigid_arc import Accelerations, Guards, References, RigidArc, RigidField, accelerations, sliding
 from .rigid_guards import OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
@@ -48,7 +47,6 @@ from .zero import (
 if TYPE_CHECKING:
     from ..multibody.kinematics.closed_loops import ClosedMechanism
     from .engines import CompiledWatch
-    from .expanded_arc import Expansion
     from .rigid_sensitivity import Sensitivity
 
 WATCHES = 8  # compiled, of a pattern, that are kept
@@ -169,7 +167,7 @@ def _cruises_stiffly(flow: RigidFlow) -> bool:
     return flow._watch is not None and flow._watch.stiff
 
 
-class RigidFlow(ContactFlow):
+class RigidFlow(RigidField, ContactFlow):
     """An arc of a rigid law with what its slips remember; it is never changed: `rebased` gives the one that goes on.
 
     Args:
@@ -177,19 +175,14 @@ class RigidFlow(ContactFlow):
     """
 
     def __init__(self, arc: RigidArc) -> None:
-        self.arc, self.references = arc, References(incipient=arc.incipient)
+        super().__init__(arc)
         skips = len(arc.mechanism.skippable) > 0 and not _watches_all(arc)
         self._watched = np.zeros(0, dtype=int)  # of the contacts that are skippable those that are looked at
         self._lay_out(guards_of(arc, self._watched if skips else None))
         self.clearance = 0.0 if skips else math.inf
-        self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
-        self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
-        self._seen: tuple[float, bytes, Terms] | None = None  # equations of motion there, whatever the references
         self._based: tuple[float, bytes] | None = None  # where it was rebased last
-        self._expansion: Expansion | None = None
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
         self._compiled_watch: tuple[CompiledWatch | None] | None = None
-        self._directed: tuple[References, Array] | None = None
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
     def __getstate__(self) -> dict[str, Any]:
@@ -203,7 +196,7 @@ class RigidFlow(ContactFlow):
         self.guard_paces, self.guard_smooth, self.guard_still = table.paces, table.smooth, table.still
         self.guards_given = table.given
         self.guards_follow = self.guards_singular = np.array(table.places.get("slow", ()), dtype=int)
-        super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
+        ContactFlow.__init__(self, arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
@@ -211,19 +204,6 @@ class RigidFlow(ContactFlow):
     longest_step, begun = _longest_step, _begun
     beside, met = _beside, _met
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
-
-    def field(self, t: float, x: Array) -> Array:
-        """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
-        world = self.arc.world
-        nv, out = world.nv, np.empty(world.tangent_size)
-        out[:nv] = x[world.nq : world.nq + nv]
-        try:
-            out[nv : 2 * nv] = self.motion(t, x).acceleration
-        except (SingularError, np.linalg.LinAlgError):
-            out[nv : 2 * nv] = np.nan
-        if world.memory:
-            out[2 * nv :] = world.memory_rate(t, x)
-        return out
 
     def stages(self, base: Array) -> Stages | None:
         """Those of the compiled arc, where there is one; where slips begin, Python knows more of them.
@@ -261,13 +241,6 @@ class RigidFlow(ContactFlow):
         return self._watch.cruise(course, self._directions.copy(), self.references.straight)
 
     @property
-    def _directions(self) -> Array:
-        """Slip directions (closed contacts, 2) of the references, worked out once."""
-        if self._directed is None or self._directed[0] is not self.references:
-            self._directed = self.references, self.arc.directions(self.references)
-        return self._directed[1]
-
-    @property
     def _watch(self) -> CompiledWatch | None:
         """The compiled arc with its guards, made once it is known how well these are known; None: there is none."""
         if self._compiled_watch is None and self.guard_rounding is not None:
@@ -292,20 +265,6 @@ class RigidFlow(ContactFlow):
             plain = plain_guards(self.arc, self.table, left, self._sense, self._jam_window)
             known[key] = None if plain is None else self.arc.compiled.watched(plain)
         return known[key]
-
-    def motion(self, t: float, x: Array) -> Accelerations:
-        """Accelerations and forces at (t, x)."""
-        key, known = x.tobytes(), self._known
-        if known is not None and known[0] == t and known[1] == key:
-            return known[2]
-        if self._expansion is not None and self._expansion.holds(t):
-            found = self._expansion.at(t, self.arc.world.v(x), self.references)
-        else:
-            found = accelerations(self.arc, t, x, self.references, self._directions)
-        self._known = t, key, found
-        if found.terms is not None:
-            self._seen = t, key, found.terms
-        return found
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
@@ -397,7 +356,7 @@ class RigidFlow(ContactFlow):
                 left = float(guard(t, q, v)) * (-1.0 if kind == "arm" else 1.0)
         if kind == "open" and latch.strength is not None:
             mechanism, motion = cast("ClosedMechanism", self.arc.mechanism), self.motion(t, x)
-            applied = world.given_force(t, x)
+            applied = world.driving.given_force(t, x)
             borne = mechanism.loop_forces(t, q, v, motion.acceleration, self.arc.closed, motion.forces, applied)
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
         return left
@@ -431,7 +390,7 @@ class RigidFlow(ContactFlow):
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or the next end of bounces."""
-        return min([self.arc.world.next_time(t), *(limit for limit in self.arc.mode.limits if limit > t)])
+        return min([self.arc.world.driving.next_time(t), *(limit for limit in self.arc.mode.limits if limit > t)])
 
     def rebased(self, t: float, x: Array) -> RigidFlow:
         """The flow from (t, x) on: its references are the present slip directions, along which it runs on past a stop.
@@ -681,7 +640,7 @@ class RigidFlow(ContactFlow):
         if least > JAM * usual:
             return None
         names = ", ".join(arc.mechanism.all_names[i] for i, _ in arc.slips)
-        applied = world.applied_at(t, x)
+        applied = world.driving.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
         slips = {i: terms.rates[arc.tangent[i]] for i in arc.closed}
         problem = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references), slips)
@@ -740,31 +699,6 @@ class RigidFlow(ContactFlow):
         regularity = self.motion(t, x).regularity
         return 1.0 if regularity is None else regularity()
 
-    def _contact_motion(self, t: float, x: Array) -> tuple[Array, Array]:
-        """Velocities and accelerations (m,) along the rows of the closed contacts."""
-        motion = self.motion(t, x)
-        if motion.change is not None:
-            return motion.rates, motion.change
-        terms = self._terms(t, x)
-        return terms.rates, terms.rows @ motion.acceleration + terms.bias
-
-    def _terms(self, t: float, x: Array) -> Terms:
-        key, seen = x.tobytes(), self._seen
-        if seen is not None and seen[0] == t and seen[1] == key:
-            return seen[2]
-        found = self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))
-        self._seen = t, key, found
-        return found
-
-    def _slips(self, t: float, x: Array) -> Array:
-        """Contact velocities (m,) of the closed contacts, of which some slip."""
-        if self.arc.compiled is None:
-            return self._terms(t, x).rates
-        known = self._known
-        if known is not None and known[0] == t and known[1] == x.tobytes():
-            return known[2].rates
-        return self.arc.velocities(t, x)
-
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard, where the flow begins."""
         world, table, largest, others = self.arc.world, self.table, 0.0, 0.0
@@ -787,7 +721,7 @@ class RigidFlow(ContactFlow):
 
     def _other_forces(self, t: float, x: Array) -> float:
         """The largest of all forces but those of contacts."""
-        others, applied = self._terms(t, x).force, self.arc.world.applied_at(t, x)
+        others, applied = self._terms(t, x).force, self.arc.world.driving.applied_at(t, x)
         return float(np.abs(others if applied is None else others + applied).max(initial=0.0))
 
     # --- derivatives ------------------------------------------------------------------------------------------

@@ -46,9 +46,9 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
     if found is not None:
         return Sensitivity(*found, np.zeros((0, world.tangent_size)))
     q, v = world.q(x), world.v(x)
-    applied = world.applied_jacobian(t, x)
+    applied = world.driving.applied_jacobian(t, x)
     if arc.compiled is not None:
-        found = arc.compiled.derivatives(q, v, world.applied_at(t, x), applied.force_x, *slips)
+        found = arc.compiled.derivatives(q, v, world.driving.applied_at(t, x), applied.force_x, *slips)
         if found is not None:
             return Sensitivity(*found, applied.memory_x)
     terms = arc.terms(t, q, v)
@@ -98,10 +98,10 @@ def forces_by_time(arc: RigidArc, t: float, x: Array, references: References, mo
     world, mechanism = arc.world, arc.mechanism
     if not mechanism.autonomous or not knows(arc):
         return None
-    q, v, applied = world.q(x), world.v(x), world.applied_at(t, x)
+    q, v, applied = world.q(x), world.v(x), world.driving.applied_at(t, x)
     force = np.zeros((world.nv, 2 * world.nv + 1))  # by the state, of which it is not asked here, and by time
     if applied is not None:
-        force[:, -1] += derivative(lambda h: world.applied_at(t + h, x), OF_TIME)
+        force[:, -1] += derivative(lambda h: world.driving.applied_at(t + h, x), OF_TIME)
     if mechanism.timed:
         force[:, -1] += derivative(lambda h: mechanism.terms(t + h, q, v, ()).force, OF_TIME)
     if not force[:, -1].any():

@@ -44,7 +44,7 @@ def standstill(world: World, t: float, x: Array, mode: SystemMode, hopping: set[
     """
     contacts, velocities = together(world, world.with_resistances({*mode.closed, *hopping}), hopping)
     touch = closed_terms(world, t, x, contacts, mode)
-    terms, applied, v = touch.terms, world.applied_at(t, x), world.v(x)[velocities]
+    terms, applied, v = touch.terms, world.driving.applied_at(t, x), world.v(x)[velocities]
     held = Terms(
         terms.mass[velocities[:, None], velocities],
         (terms.force if applied is None else terms.force + applied)[velocities],

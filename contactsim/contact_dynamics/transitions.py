@@ -283,8 +283,8 @@ class RigidContacts:
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
         world, mechanism, states = self._world, self._world.mechanism, mode.contacts
-        told = self._resolution.low(t, x, lowest)
-        if told is not None:
+        known = self._resolution.compiled
+        if known is not None and (told := known.low(t, x, lowest)) is not None:
             return [one for one in told if states[one[0]].enabled and states[one[0]].mode is Mode.OPEN]
         q = world.q(x)
         asked = mechanism.near(t, q, max(lowest, mechanism.vicinity))

@@ -109,7 +109,7 @@ class Variants(HybridSystem):
 
     def carried(self, state: State) -> State:
         """A state of this robot under another law as one of this system: the memory of the law starts at zero."""
-        own = self.world.controller_memory
+        own = self.world.driving.memory
         return State(state.q, state.v, np.concatenate([state.z[:own], np.zeros(self.world.memory - own)]))
 
     @arguments(frame=NAME, end=REAL)

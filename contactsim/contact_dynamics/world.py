@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import partial
-from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..common.arguments import ANY_NUMBERS, arguments
 from ..common.arrays import Array
-from ..common.lazy import NamedTuple, dataclass, lazy
+from ..common.lazy import dataclass, lazy
 from ..common.telling import tell
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Latched, SystemMode
 from ..errors import CallbackError, InputError
-from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
 from ..multibody.configuration_space import StateSpace
-from ..multibody.controllers import Controller, Held
+from ..multibody.controllers import Controller
+from ..multibody.driving import Driving
 from ..multibody.mechanism import ContactMechanism, Overlap
-from ..multibody.robot_model import FrameKinematics, RobotModel, joint_places
+from ..multibody.robot_model import FrameKinematics, RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .engines import Engine, chosen, engine
@@ -59,13 +58,6 @@ class State:
         for name in ("q", "v", "z"):
             value = ANY_NUMBERS.check(f"State.{name}", getattr(self, name))
             object.__setattr__(self, name, np.atleast_1d(value) if value.size or value.ndim == 2 else np.empty(0))
-
-
-class AppliedJacobian(NamedTuple):
-    """What controllers and pushes apply, differentiated by the state: forces (nv, dim), memory rates (own, dim)."""
-
-    force_x: Array
-    memory_x: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,20 +132,10 @@ class Parts:
         return cast("ClosedMechanism", self.mechanism) if self.mechanism.has_loops else None
 
     @lazy
-    def controller_memory(self) -> int:
-        """Numbers of the controller's own state."""
-        return self.controller.memory if self.controller else 0
-
-    @lazy
-    def held_torque(self) -> int:
-        """Numbers at the end of the controller's own state that the engine keeps there: its torque since a sample."""
-        return self.nv if isinstance(self.controller, Held) else 0
-
-    @lazy
     def memory(self) -> int:
-        """Numbers of memory of controller and law in a state."""
+        """Numbers of memory in a state: of the controller, then of the law."""
         law = self.law.memory * len(self.mechanism.all_names) if isinstance(self.law, CompliantLaw) else 0
-        return self.controller_memory + law
+        return (self.controller.memory if self.controller else 0) + law
 
     @lazy
     def tangent_size(self) -> int:
@@ -176,6 +158,16 @@ class Parts:
         """Manifold of (q, v, z)."""
         return StateSpace(self.mechanism.space, self.nv, self.memory)
 
+    @lazy
+    def driving(self) -> Driving:
+        """What controllers and pushes do to it."""
+        return Driving(self.robot, self.mechanism, self.space, self.controller, self.pushes, self.action)
+
+    @lazy
+    def compiled_engine(self) -> Engine | None:
+        """What compiles its arcs, contact problems and events; None: they run in Python."""
+        return engine(chosen(self.engine))
+
     def q(self, x: Array) -> Array:
         """Configuration (nq,) in a plain state, a view of it."""
         return x[: self.nq]
@@ -187,11 +179,6 @@ class Parts:
     def z(self, x: Array) -> Array:
         """Memory of the controller and of the law in a plain state, a view of it."""
         return x[self.nq + self.nv :]
-
-    def split(self, x: Array) -> tuple[Array, Array, Array]:
-        """Configuration, velocity and memory in a plain state, views of it."""
-        nq, end = self.nq, self.nq + self.nv
-        return x[:nq], x[nq:end], x[end:]
 
     def place_rounding(self, x: Array) -> float:
         """How far rounding puts a gap from where it is [m]."""
@@ -219,145 +206,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Driven(Parts):
-    """What controllers and pushes do to it, and what runs it."""
-
-    @lazy
-    def compiled_engine(self) -> Engine | None:
-        """What compiles its arcs, contact problems and events; None: they run in Python."""
-        return engine(chosen(self.engine))
-
-    def applied_at(self, t: float, x: Array) -> Array | None:
-        """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
-        given, loops = self.given_force(t, x), self.closed_loops
-        return given if given is None or loops is None else loops.admissible_force(self.q(x), given)
-
-    def given_force(self, t: float, x: Array) -> Array | None:
-        """Generalised forces (nv,) of controller and pushes; None where there are none."""
-        total = self._controlled(t, x)
-        for push in self.pushes:
-            pushed = self.mechanism.generalised_force(self.q(x), push.frame, push.force, push.point)
-            total = pushed if total is None else total + pushed
-        if self.action is not None:
-            total = self.action if total is None else total + self.action
-        return total
-
-    def _controlled(self, t: float, x: Array) -> Array | None:
-        """Generalised forces (nv,) of the controller; None where there is none."""
-        if (controller := self.controller) is None:
-            return None
-        q, v, z = self.split(x)
-        try:
-            total: Array = controller.torque(t, q, v, z[: self.controller_memory])
-        except Exception:
-            with UserCall("the controller", controller, t):
-                raise
-        plain = type(total) is np.ndarray and total.shape == (self.nv,) and total.dtype.char == "d"
-        if plain and isfinite(total.dot(total)):
-            return total
-        return answer("the controller", controller, "tau", total, (self.nv,), t, q)
-
-    @lazy
-    def _undriven(self) -> dict[str, list[int]]:
-        """Velocities of the joints without an actuator of a robot that has some, where a controller may drive them."""
-        if self.controller is None or self.controller.plain() is not None or not isinstance(self.robot, RobotModel):
-            return {}
-        driven, places = self.robot.actuated, joint_places(self.robot.model)
-        if not driven.any():  # forces are all that can move it
-            return {}
-        rows = {name: [k for k in own if not driven[k]] for name, (_, own) in places.items()}
-        return {name: found for name, found in rows.items() if found}
-
-    def forced_from_outside(self, t: float, x: Array) -> list[tuple[str, list[int]]]:
-        """Joints without an actuator to which the controller applies forces, each with its velocities."""
-        if not self._undriven or (given := self._controlled(t, x)) is None:
-            return []
-        return [(name, rows) for name, rows in self._undriven.items() if given[rows].any()]
-
-    @lazy
-    def is_forced(self) -> bool:
-        """Whether time alone may change what acts in the same state: forces, or gaps by functions of a user's."""
-        return self._is_driven or self.mechanism.timed
-
-    @lazy
-    def _is_driven(self) -> bool:
-        """Whether the controller may apply other forces at another time."""
-        if self.controller is None or self.controller.holding() is not None or not self.controller.timed:
-            return False
-        gains = self.controller.plain()
-        return gains is None or gains.posture is None
-
-    def acting(self, t: float, x: Array) -> Array:
-        """What time alone may change (k,): of the mechanism, and the controller's forces and rate of its memory."""
-        q, v, _ = self.split(x)
-        parts = [self.mechanism.by_time(t, q, v)] if self.mechanism.timed else []
-        if self._is_driven:
-            given = self.given_force(t, x)
-            assert given is not None
-            parts += [given, self.memory_rate(t, x)]
-        return np.concatenate(parts)
-
-    def memory_rate(self, t: float, x: Array) -> Array:
-        """Rate (memory,) of the controller's memory, with the law's at rest."""
-        rate, own = np.zeros(self.memory), self.controller_memory
-        if self.controller is not None and own:
-            with UserCall("the controller", self.controller, t):
-                q, v, z = self.split(x)
-                given = self.controller.rate(t, q, v, z[:own])
-            rate[:own] = answer("the controller", self.controller, "a rate", given, (own,), t, x)
-        return rate
-
-    def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
-        """Derivatives of `applied_at` and of the controller's memory rate with respect to the state."""
-        nv, own = self.nv, self.controller_memory
-        q, v, z = self.split(x)
-        force, memory = np.zeros((nv, self.tangent_size)), np.zeros((own, self.tangent_size))
-        if self.controller is not None:
-            size = 2 * nv + own
-            with UserCall("the controller", self.controller, t):
-                force[:, :size] = self.controller.torque_jacobian(t, q, v, z[:own], self.mechanism.space)
-                if own:
-                    memory[:, :size] = self.controller.rate_jacobian(t, q, v, z[:own], self.mechanism.space)
-        if self.pushes:
-            force[:, :nv] += tangent_derivative(self._pushed, self.mechanism.space, q)
-        given = self.given_force(t, x)
-        if given is not None:
-            force = self.mechanism.admissible_force_jacobian(q, given, force)
-        return AppliedJacobian(force, memory)
-
-    def _pushed(self, q: Array) -> Array:
-        return np.sum([self.mechanism.generalised_force(q, p.frame, p.force, p.point) for p in self.pushes], axis=0)
-
-    def next_time(self, t: float) -> float:
-        """Next sampling instant of the controller."""
-        if self.controller is None or self.controller.period is None:
-            return float("inf")
-        period = self.controller.period
-        k = np.floor(t / period)
-        while k * period <= t:  # the quotient of a multiple of the period may round to less
-            k += 1.0
-        return float(k * period)
-
-    def is_sampling(self, t: float) -> bool:
-        """True at an instant of the controller's sampling (a push may begin or end by the clock, too)."""
-        if self.controller is None or self.controller.period is None:
-            return False
-        return abs(t - round(t / self.controller.period) * self.controller.period) <= 4.0 * float(np.spacing(abs(t)))
-
-    def sampled(self, t: float, x: Array) -> Array:
-        """The state with the controller's memory sampled."""
-        if self.controller is None or self.controller.period is None:
-            return x
-        q, v, z = self.split(x)
-        own = self.controller_memory
-        with UserCall("the controller", self.controller, t):
-            given = self.controller.sample(t, q, v, z[:own])
-        new = answer("the controller", self.controller, "a sample", given, (own,), t, x[: self.nq + self.nv])
-        return np.concatenate([q, v, new, z[own:]])
-
-
-@dataclass(frozen=True, eq=False)
-class World(Driven):
+class World(Parts):
     """Everything that moves and touches, frozen: what a run, its events and its derivatives are computed from.
 
     Its attributes are those of `Parts`.
@@ -507,7 +356,9 @@ class World(Driven):
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("arcs", "compiled_engine")}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("arcs", "driving", "compiled_engine")
+        }
 
     @lazy
     def _latched_worlds(self) -> dict[Latched, World]:

@@ -22,10 +22,10 @@ from ..hybrid.tolerances import Tolerances
 from ..multibody import terrain as grounds
 from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from ..multibody.controllers import Controller, holds, name_of
+from ..multibody.driving import PD
 from ..multibody.geometry.pairs import ContactPair
 from ..multibody.loops import stored_loop
 from ..multibody.mechanism import COEFFICIENTS
-from ..multibody.pd import PD
 from ..multibody.primitives import PrimitiveGeometry
 from ..multibody.robot import Robot
 from ..multibody.robot_files.reading import (

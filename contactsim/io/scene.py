@@ -25,10 +25,9 @@ from ..multibody.catalogue import load_robot, robot_entry
 from ..multibody.configuration_space import with_pairs
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import Controller, Sampled, as_controller
+from ..multibody.driving import PD, PiecewiseReference
 from ..multibody.loops import LoopClosure
 from ..multibody.model_checks import inside
-from ..multibody.pd import PD
-from ..multibody.piecewise_reference import PiecewiseReference
 from ..multibody.robot import Robot
 from ..multibody.terrain import Flat, NoGround, Slope, Terrain
 from .scene_run import SceneRun

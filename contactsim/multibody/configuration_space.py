@@ -213,6 +213,11 @@ class StateSpace(Manifold):
         self._nq, self._nv = configurations.size, nv
         self.size, self.dim = configurations.size + nv + memory, configurations.dim + nv + memory
 
+    def split(self, x: Array) -> tuple[Array, Array, Array]:
+        """Configuration, velocity and memory in a plain state, views of it."""
+        nq, end = self._nq, self._nq + self._nv
+        return x[:nq], x[nq:end], x[end:]
+
     def integrate(self, x: Array, dx: Array) -> Array:
         """(q (+) dq, v + dv, z + dz)."""
         q = self._configurations.integrate(x[: self._nq], dx[: self._nv])

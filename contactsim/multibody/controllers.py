@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..common.arguments import COUNT, POSITIVE, arguments, function
 from ..common.arrays import Array
-from ..common.lazy import NamedTuple
+from ..common.lazy import NamedTuple, dataclass
 from ..common.user_calls import answer, reads, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
 
-if TYPE_CHECKING:
-    from .piecewise_reference import PiecewiseReference
+
+@dataclass(frozen=True, eq=False)
+class PlainPieces:
+    """A reference of polynomials between knots, as data: the attributes of `driving.PiecewiseReference`."""
+
+    knots: Array
+    coefficients: Array
+    nq: int
+    again: int | None
 
 
 class PlainGains(NamedTuple):
@@ -36,7 +43,7 @@ class PlainGains(NamedTuple):
     posture: Array | None
     reference: Callable[[float], tuple[Array, Array, Array]]
     driven: Array
-    pieces: PiecewiseReference | None
+    pieces: PlainPieces | None
 
 
 class Holding(NamedTuple):

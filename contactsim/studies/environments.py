@@ -22,7 +22,7 @@ from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
 from ..hybrid.tolerances import Tolerances
 from ..io.load_scene import load_scene
-from ..multibody.pd import PD
+from ..multibody.driving import PD
 from ..viewing.watching import Watched
 
 SWING = 0.3  # rad, by which a full action moves the target of joint PD

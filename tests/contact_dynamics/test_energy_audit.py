@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contactsim.contact_dynamics import energy_audit
-from contactsim.contact_dynamics.survey import Survey
+from contactsim.contact_dynamics.engines import Survey
 
 CONE = "friction cone [relative]"
 

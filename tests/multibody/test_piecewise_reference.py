@@ -45,6 +45,15 @@ def test_it_is_the_function_between_breaks() -> None:
     assert worst(cs.PiecewiseReference.fit(wave, [0.0, 0.5, 2.0], accuracy=1e-6), wave, np.linspace(0, 2, 77)) < 1e-5
 
 
+def test_a_controller_tells_of_the_same_pieces_each_time() -> None:
+    """Compiled engines keep what they have made of them by this one object."""
+    fitted = cs.PiecewiseReference.fit(wave, [0.0, 0.5, 2.0])
+    gains = [cs.PD(arm(), fitted).plain() for _ in range(2)]
+    assert gains[0] is not None and gains[1] is not None and gains[0].pieces is not None
+    assert gains[0].pieces is gains[1].pieces
+    assert gains[0].pieces.coefficients is fitted.coefficients
+
+
 def test_before_its_start_and_behind_its_end_it_holds_the_posture() -> None:
     fitted = cs.PiecewiseReference.fit(wave, [0.0, 0.5, 2.0])
     for outside, end in ((-1.0, 0.0), (7.0, 2.0)):

@@ -22,8 +22,8 @@ def test_servos_pull_as_pd_does() -> None:
     pd = cs.ContactSystem(robot, controller=cs.PD(robot, reference=goal, kp=np.r_[np.zeros(6), kp], kd=0.3))
     held = cs.ContactSystem(served, controller=cs.Inputs(goal[None, 7:], 0.02))
     x = held.prepared(0.0, held.pack(cs.State(q, v)))
-    expected = pd.world.applied_at(0.0, pd.pack(cs.State(q, v)))
-    np.testing.assert_allclose(held.world.applied_at(0.0, x), expected, rtol=0, atol=1e-12)
+    expected = pd.world.driving.applied_at(0.0, pd.pack(cs.State(q, v)))
+    np.testing.assert_allclose(held.world.driving.applied_at(0.0, x), expected, rtol=0, atol=1e-12)
 
 
 def test_servos_are_refused_where_they_hold_nothing() -> None:

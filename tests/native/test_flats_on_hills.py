@@ -77,7 +77,7 @@ def test_searches_are_those_of_python(body: str, ground: str) -> None:
             if not one.acts(here):
                 continue
             acted += 1
-            first, second = one._nearest(here), two._nearest(here)
+            first, second = one.search.held(here), two.search.held(here)
             touched += abs(first.distance - one.radius) < 1e-3
             np.testing.assert_allclose(second.distance, first.distance, rtol=SAME, atol=SAME)
             for name in ("way", "core", "normal", "hessian"):

@@ -35,14 +35,14 @@ class Pivot(ContactSolver):
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
         """The solution to which corrections of the modes in `start` lead; None where they run in circles."""
+        singly = len(problem.dims) <= self.singly or bool(problem.given)
         if self.quick and not start.lifted and problem.compiled is not None:
             with suppress(Unknown):
-                return _compiled(problem, start, self._corrects_singly(problem))
+                return _compiled(problem, start, singly)
         modes = problem.with_hosts(start.modes) if problem.hosts else start.modes
         directions, lifted = start.directions, start.lifted
         seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
         one_at_a_time = False
-        singly = self._corrects_singly(problem)
         for _ in range(8 * len(modes) + 8 if singly else FEW_ROUNDS):
             if lifted != problem.lifted:
                 problem = replace(problem, lifted=lifted)
@@ -58,9 +58,6 @@ class Pivot(ContactSolver):
             worst = max(found, key=lambda i: found[i].size)
             modes, directions, lifted = corrected(solution, {worst: found[worst]} if one_at_a_time else found)
         return None
-
-    def _corrects_singly(self, problem: ContactProblem) -> bool:
-        return len(problem.dims) <= self.singly or bool(problem.given)
 
 
 def _compiled(problem: ContactProblem, start: Start, singly: bool) -> ContactSolution | None:

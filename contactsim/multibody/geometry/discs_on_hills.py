@@ -26,7 +26,8 @@ import numpy as np
 from ...common.arrays import Array
 from ..zero import RIM
 from .features import Place, turned
-from .hill_features import BENT, LATER, FlatOnHills, Nearest, Search, Settled
+from .hill_features import BENT, LATER, FlatOnHills, Settled
+from .nearest_on_hills import Nearest, Search
 from .plain_flats import PlainDisc, PlainFlat
 from .shapes import Region
 
@@ -87,9 +88,9 @@ class ArcOnHills(FlatOnHills):
         return middle, span + self.rim * (1.0 - float(np.cos(self.spacing / self.rim)))
 
     @cached_property
-    def _sag(self) -> float:
+    def sag(self) -> float:
         """By how much it may be nearer to the ground between samples: it bends itself, too [m]."""
-        return super()._sag + 0.5 * self.spacing**2 / self.rim
+        return super().sag + 0.5 * self.spacing**2 / self.rim
 
     @property
     def whole(self) -> bool:
@@ -97,16 +98,17 @@ class ArcOnHills(FlatOnHills):
         return not len(self.room)
 
     @cached_property
-    def _runs(self) -> Array:
+    def runs(self) -> Array:
+        """t (n, 1, 3) at the samples, in axes of A."""
         return self._turned(self.samples)[1][:, None]
 
     @cached_property
-    def _ways(self) -> Array:
+    def ways(self) -> Array:
         """Ways (n, n, 1) from each of the samples to each, the short ones around a rim."""
-        ways, around = super()._ways, 2.0 * np.pi * self.rim
+        ways, around = super().ways, 2.0 * np.pi * self.rim
         return np.asarray(ways - around * np.round(ways / around)) if self.whole else ways
 
-    def _leads(self, place: Place, search: Search, k: int) -> bool:
+    def leads(self, place: Place, search: Search, k: int) -> bool:
         """Not where the tilt leaves it to others, nor from an end of a sector beyond which the rim is lower.
 
         Normals below samples differ from those at the nearest points by no more than k times the height.
@@ -127,13 +129,15 @@ class ArcOnHills(FlatOnHills):
         """Half of its length [m]."""
         return float(self.room[0])
 
-    def _laid(self, R: Array, way: Array) -> tuple[Array, Array]:
+    def laid(self, R: Array, way: Array) -> tuple[Array, Array]:
+        """t (..., 1, 3) in the world at ways (..., 1), and the points there from the origin of A (..., 3)."""
         e, t = self._turned(way)
         return turned(R, t)[..., None, :], turned(R, self.centre + self.rim * e)
 
-    def _bent(self, R: Array, way: Array, along: Array, normal: Array, hessian: Array) -> Array:
+    def bent(self, R: Array, way: Array, along: Array, normal: Array, hessian: Array) -> Array:
+        """With what is due to the bend of the rim itself."""
         e = turned(R, self._turned(way)[0])
-        return super()._bent(R, way, along, normal, hessian) - ((e * normal).sum(axis=-1) / self.rim)[..., None, None]
+        return super().bent(R, way, along, normal, hessian) - ((e * normal).sum(axis=-1) / self.rim)[..., None, None]
 
     def _onward(self, R: Array, way: Array) -> list[Array]:
         e = self._turned(way)[0]
@@ -190,8 +194,9 @@ class FaceOnHills(FlatOnHills):
         """Itself as plain data."""
         return super().plain()._replace(kind="face", disc=PlainDisc(np.zeros(3), self.rim, None, None, self.off))
 
-    def _inside(self, found: Nearest) -> float:
-        return min(super()._inside(found), self.rim - float(np.linalg.norm(found.way + self.off)))
+    def inside(self, found: Nearest) -> float:
+        """The same within the rim, too."""
+        return min(super().inside(found), self.rim - float(np.linalg.norm(found.way + self.off)))
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its borders, then its rim, and its bend."""

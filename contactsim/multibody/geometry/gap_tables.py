@@ -21,8 +21,9 @@ from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
 from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at, dot
-from .hill_features import FlatOnHills, clearances
+from .hill_features import FlatOnHills
 from .hulls import Hull
+from .nearest_on_hills import clearances
 from .rims import BEGINS, SMOOTHLY, Endless, Face, Lined, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
 from .smooth import SmoothOnSolid, bend_of
@@ -534,7 +535,7 @@ class FlatsOnHills(OneByOne):
         cuts = np.cumsum(self._counts[near])[:-1]
         parts = zip(near.tolist(), places, np.split(gaps, cuts), np.split(normals, cuts), strict=True)
         for k, place, own, below in parts:
-            self._flats[k].tell(place, own, below)
+            self._flats[k].search.tell(place, own, below)
 
     def _places(self, near: Array, R: Array, o: Array) -> list[Place]:
         return [Place(R[a], o[a], R[b], o[b]) for a, b in zip(self._a[near], self._b[near], strict=True)]

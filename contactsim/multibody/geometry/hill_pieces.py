@@ -84,17 +84,23 @@ def _on_hills(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills 
     core, radius = _core(shape)
     if core is None or 0.5 * terrain.curvature * shape.body.reach**2 <= LEAST_HUMP:
         return None
-    own = [i for i, point in enumerate(robot.contacts) if point.frame == shape.frame]
-    frame = robot.model.frames[robot.frame_id(shape.frame)]
-    places = np.array([frame.placement.act(np.array(robot.contacts[i].offset)) for i in own]).reshape(-1, 3)
+    own = _contacts_on(robot, shape)
+    places = np.array(list(own.values())).reshape(-1, 3)
     corners = np.array([shape.placement.act(vertex) for vertex in core.vertices])
     near = np.abs(places[None] - corners[:, None]).max(axis=-1) < ON_SOLID
     if len(own) != len(corners) or not (near.sum(axis=1) == 1).all():
         return None
-    points = tuple(own[int(np.argmax(row))] for row in near)
+    points = tuple(list(own)[int(np.argmax(row))] for row in near)
     if any(not _plain(robot.contacts[i], robot.contacts[points[0]], radius) for i in points):
         return None
     return OnHills(shape, core, radius, points)
+
+
+def _contacts_on(robot: RobotModel, shape: PlacedShape) -> dict[int, Array]:
+    """{number of a contact on the frame of a body: its place (3,), in axes of the joint [m]}."""
+    placement = robot.model.frames[robot.frame_id(shape.frame)].placement
+    own = [i for i, point in enumerate(robot.contacts) if point.frame == shape.frame]
+    return {i: placement.act(np.array(robot.contacts[i].offset)) for i in own}
 
 
 def _rimmed(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | None:
@@ -103,10 +109,10 @@ def _rimmed(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | 
         return None
     assert isinstance(shape.body, Round)
     discs = tuple(piece for piece in shape.body.pieces if isinstance(piece, Circle))
-    frame, own = robot.model.frames[robot.frame_id(shape.frame)], dict[int, int]()
-    for i, point in enumerate(robot.contacts):
-        if isinstance(point, ContactRim) and point.frame == shape.frame:
-            centre, axis = frame.placement.act(np.array(point.offset)), frame.placement.rotation @ np.array(point.axis)
+    turn, own = robot.model.frames[robot.frame_id(shape.frame)].placement.rotation, dict[int, int]()
+    for i, centre in _contacts_on(robot, shape).items():
+        if isinstance(point := robot.contacts[i], ContactRim):
+            axis = turn @ np.array(point.axis)
             for k, disc in enumerate(discs):
                 far = np.abs(shape.placement.act(disc.centre) - centre).max() + abs(point.rim - disc.radius)
                 if far < ON_SOLID and abs(axis @ shape.placement.rotation @ disc.axis) > 1.0 - ON_SOLID:
@@ -135,11 +141,9 @@ def _with_side_of_cone(body: OnHills, robot: RobotModel, ground: Hills) -> OnHil
     """
     assert isinstance(body.shape.body, Round)
     (tip,) = (piece.centre for piece in body.shape.body.pieces if isinstance(piece, Point))
-    frame, (disc,), tips = robot.model.frames[robot.frame_id(body.shape.frame)], body.discs, list[int]()
-    for i, point in enumerate(robot.contacts):
-        if point.frame == body.shape.frame and _plain(point, robot.contacts[body.rims[0]], 0.0):
-            off = frame.placement.act(np.array(point.offset)) - body.shape.placement.act(tip)
-            tips += [i] if np.abs(off).max() < ON_SOLID else []
+    (disc,), first, at_tip = body.discs, robot.contacts[body.rims[0]], body.shape.placement.act(tip)
+    near = [i for i, place in _contacts_on(robot, body.shape).items() if np.abs(place - at_tip).max() < ON_SOLID]
+    tips = [i for i in near if _plain(robot.contacts[i], first, 0.0)]
     axis = disc.centre - tip
     height = float(np.linalg.norm(axis))
     slant = hypot(height, disc.radius)

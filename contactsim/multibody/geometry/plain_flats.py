@@ -56,7 +56,7 @@ class PlainFlat(NamedTuple):
 
 
 class PlainLowest(NamedTuple):
-    """The point nearest to the ground, as `hill_features.Nearest`; H row by row."""
+    """The point nearest to the ground, as `nearest_on_hills.Nearest`; H row by row."""
 
     way: Sequence[float]
     core: Sequence[float]

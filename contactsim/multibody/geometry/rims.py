@@ -716,21 +716,24 @@ class RimOnLines(RimOnPart):
             return None
         return _angle_of(place.R_a, place.o_a, self.rim.feature, found.x), float(np.sign(found.n @ across))
 
-    def _solved(self, place: Place | Bodies, angle: float | None = None) -> ByNormal | ByPlace:
+    def _solved(self, place: Place | Bodies) -> ByNormal | ByPlace:
         """Where they touch at places with leading axes and complex steps around one place."""
         here = _one_of(place)
-        found = self._angle(here) if angle is None else angle
-        if not np.isfinite(found):
+        angle = self._angle(here)
+        if not np.isfinite(angle):
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
-        start = self._start(here, self._by_normal(here, found))
-        if start is None:
-            first = self._by_normal(place, found)
-            return self._by_normal(place, found - first.slope / first.bend)
-        along: Array | float = start[0]
+        start = self._start(here, self._by_normal(here, angle))
+        if start is not None:
+            return self._nearly_flat(place, *start)
+        first = self._by_normal(place, angle)
+        return self._by_normal(place, angle - first.slope / first.bend)
+
+    def _nearly_flat(self, place: Place | Bodies, angle: Array | float, sense: float) -> ByPlace:
+        """The same from an angle of the rim, and the side that the normal is on, of one place: see `_start`."""
         for _ in range(2):  # the first from where the point is known but to rounding over the tilt
-            step = self._by_place(place, start[1], along)
-            along = along - step.slope / step.bend
-        return self._by_place(place, start[1], along)
+            step = self._by_place(place, sense, angle)
+            angle = angle - step.slope / step.bend
+        return self._by_place(place, sense, angle)
 
     def _pair(self, found: ByNormal | ByPlace) -> Nearest:
         gap = found.height - self.part.ruled.radius
@@ -744,7 +747,8 @@ class RimOnLines(RimOnPart):
         if not np.isfinite(angle):
             return None
         found = self._by_normal(place, angle)
-        return self._pair(found if self._start(place, found) is None else self._solved(place, angle))
+        start = self._start(place, found)
+        return self._pair(found if start is None else self._nearly_flat(place, *start))
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and their rates.

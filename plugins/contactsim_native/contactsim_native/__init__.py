@@ -19,11 +19,12 @@ from contactsim.contact_dynamics.engines import (
     PlainEvents,
     PlainGuards,
     PlainMotion,
+    Survey,
 )
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
 from contactsim.multibody import zero as multibody_zero
-from contactsim.multibody.piecewise_reference import PiecewiseReference
+from contactsim.multibody.controllers import PlainPieces
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
@@ -35,7 +36,6 @@ from .solids import native_sharp, native_solid, padded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contactsim.contact_dynamics.survey import Survey
     from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat
     from contactsim.multibody.terrain.plain_hills import PlainHills
 
@@ -82,7 +82,7 @@ def native_robot(robot: PlainRobot) -> _native.Robot:
 
 
 @lru_cache(maxsize=16)
-def native_pieces(reference: PiecewiseReference) -> _native.Pieces:
+def native_pieces(reference: PlainPieces) -> _native.Pieces:
     """A reference of polynomials as the extension has it."""
     again = -1 if reference.again is None else reference.again
     return _native.Pieces(reference.knots.tolist(), reference.coefficients, reference.nq, again)
@@ -208,8 +208,6 @@ class NativeArc(CompiledArc):
         self, record: Array, places: tuple[Array, Array], watched: Array, placed: bool, directions: Array
     ) -> Survey | None:
         """What the check of a run asks of its steps."""
-        from contactsim.contact_dynamics.survey import Survey  # which runs do not need
-
         given = self._robot, self._mode, native_gaps(self._plain), self._drive, watched.astype(float), placed
         found = _native.survey(*given, *places, directions, np.ascontiguousarray(record))
         if found is None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from contactsim.multibody import zero
-from contactsim.multibody.geometry import discs_on_hills, hill_features
+from contactsim.multibody.geometry import discs_on_hills, hill_features, nearest_on_hills
 from contactsim.multibody.geometry.plain_flats import CompiledFlats, PlainFlat, PlainLowest
 from contactsim.multibody.plain_robot import PlainFeature
 from contactsim.multibody.terrain.plain_hills import PlainHills
@@ -19,14 +19,14 @@ from .rules import filled
 Array = np.ndarray
 KINDS = ("plain", "arc", "face")
 RULES = {
-    "rounds": hill_features.ROUNDS,
+    "rounds": nearest_on_hills.ROUNDS,
     "settled_way": zero.SETTLED_WAY,
     "rim": zero.RIM,
-    "level": hill_features.LEVEL,
-    "straight": hill_features.STRAIGHT,
-    "beyond": hill_features.BEYOND,
-    "held": hill_features.HELD,
-    "seen": hill_features.SEEN,
+    "level": nearest_on_hills.LEVEL,
+    "straight": nearest_on_hills.STRAIGHT,
+    "beyond": nearest_on_hills.BEYOND,
+    "held": nearest_on_hills.HELD,
+    "seen": nearest_on_hills.SEEN,
     "off": zero.OFF,
     "tiny_way": hill_features.TINY_WAY,
     "same": discs_on_hills.SAME,

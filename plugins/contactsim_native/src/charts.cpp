@@ -138,6 +138,11 @@ void integrate(const Robot& robot, const double* q, const double* dq, double* ou
     }
 }
 
+void integrate_state(const Robot& robot, int size, const double* base, const double* dx, double* x) {
+    integrate(robot, base, dx, x);
+    for (int i = robot.nq; i < size; ++i) x[i] = base[i] + dx[i - robot.nq + robot.nv];
+}
+
 void chart_rate(const Robot& robot, const double* dq, double* rate) {
     for (const Joint& joint : robot.joints) {
         const double* moved = dq + joint.v;

@@ -10,6 +10,9 @@ namespace native {
 // q (+) dq; quaternions and (cos, sin) pairs of the result have unit length.
 void integrate(const Robot& robot, const double* q, const double* dq, double* out);
 
+// State (q, v, z) of so many numbers reached along chart coordinates from one: q (+) dq, and the sums of the others.
+void integrate_state(const Robot& robot, int size, const double* base, const double* dx, double* x);
+
 // dexp^-1 of dq on the body velocities in `rate`, in place.
 void chart_rate(const Robot& robot, const double* dq, double* rate);
 

@@ -689,23 +689,19 @@ bool is_standing(const ContactMode& mode, const Rounded& own) {
     });
 }
 
-double tilt_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
-    return contact.round->tilt(sweep.turn[contact.joint], mode.terrain.basis[0]);
+// How what belongs to a disc and is open comes nearer, by the gap of its core, at a rate, as if it were not raised; the
+// gap of a rim bends much where it is little tilted.
+Nearing raised(const ContactMode& mode, const Contact& contact, double gap, double rate, const Sweep& sweep) {
+    const Rounded& own = *contact.round;
+    if (is_standing(mode, own)) {
+        return own.disc->lying ? Nearing{gap, rate, true} : Nearing{own.rules.off, 0.0, true, 1};
+    }
+    const double tilt = own.tilt(sweep.turn[contact.joint], mode.terrain.basis[0]);
+    return {own.raised(gap, tilt), rate, own.acts(tilt) && (own.disc->lying || tilt > own.rules.steep)};
 }
 
-double raised(const ContactMode& mode, const Contact& contact, double gap, const Sweep& sweep) {
-    const Rounded& own = *contact.round;
-    if (is_standing(mode, own)) return own.disc->lying ? gap : own.rules.off;
-    return own.raised(gap, tilt_of(mode, contact, sweep));
-}
-
-// How what belongs to a disc and is open comes nearer; the gap of a rim bends much where it is little tilted.
-Nearing raised_nearing(const ContactMode& mode, const Contact& contact, double rate, const Sweep& sweep,
-                       const double* q) {
-    const Rounded& own = *contact.round;
-    const double gap = gap_of(mode, contact, sweep, q), tilt = tilt_of(mode, contact, sweep);
-    if (is_standing(mode, own)) return own.disc->lying ? Nearing{gap, rate, true} : Nearing{gap, 0.0, true, 1};
-    return {gap, rate, own.acts(tilt) && (own.disc->lying || tilt > own.rules.steep)};
+double above_plane(const Terrain& terrain, const Contact& contact, const Vec3& core) {
+    return dot(terrain.basis[0], core - terrain.point) - contact.radius;
 }
 
 }  // namespace
@@ -761,8 +757,8 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
     }
     const Vec3 core = on_ground(core_of(mode.terrain, contact, sweep), sweep);
     if (mode.terrain.hills) return mode.terrain.hills->gap(core, contact.radius);
-    const double gap = dot(mode.terrain.basis[0], core - mode.terrain.point) - contact.radius;
-    return is_raisable(contact) ? raised(mode, contact, gap, sweep) : gap;
+    const double gap = above_plane(mode.terrain, contact, core);
+    return is_raisable(contact) ? raised(mode, contact, gap, 0.0, sweep).gap : gap;
 }
 
 double distance_between(const Contact& contact, const Sweep& sweep) {
@@ -847,9 +843,9 @@ Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sw
     }
     const Vec3 core = core_of(mode.terrain, contact, sweep), speed = speed_of(contact, core, sweep);
     if (!mode.terrain.hills) {
+        const double gap = above_plane(mode.terrain, contact, on_ground(core, sweep));
         const double rate = dot(mode.terrain.basis[0], speed);
-        if (is_raisable(contact)) return raised_nearing(mode, contact, rate, sweep, q);
-        return {gap_of(mode, contact, sweep, q), rate, true};
+        return is_raisable(contact) ? raised(mode, contact, gap, rate, sweep) : Nearing{gap, rate, true};
     }
     const Approach found = mode.terrain.hills->approach(on_ground(core, sweep), contact.radius);
     if (!found.gradient) return {found.gap, 0.0, false};

@@ -466,9 +466,7 @@ bool Voyage::at_the_edge() {
 }
 
 void Voyage::chart_point(const double* dx, double* x) const {
-    const int nq = robot_.nq, nv = robot_.nv;
-    integrate(robot_, base_.data(), dx, x);
-    for (int k = 0; k < size_ - nq; ++k) x[nq + k] = base_[nq + k] + dx[nv + k];
+    integrate_state(robot_, size_, base_.data(), dx, x);
 }
 
 bool Voyage::within_chart() const {
@@ -492,11 +490,10 @@ void Voyage::restart() {
 }
 
 bool Voyage::put_back() {
-    const int nq = robot_.nq, nv = robot_.nv;
     std::vector<double> there(course_.x, course_.x + size_);
     aside_.scratch.sweep.ground = arc_.mode.terrain.at(course_.t);
     const Projection found =
-        project(robot_, arc_.mode, references(), arc_.drift, aside_.scratch, there.data(), there.data() + nq);
+        project(robot_, arc_.mode, references(), arc_.drift, aside_.scratch, there.data(), there.data() + robot_.nq);
     if (found == Projection::unknown) return false;
     if (found == Projection::moved) {
         std::copy(there.begin(), there.end(), course_.x);
@@ -505,8 +502,7 @@ bool Voyage::put_back() {
         } else {
             std::vector<double> back(n_);
             for (int k = 0; k < n_; ++k) back[k] = -course_.y[k];
-            integrate(robot_, there.data(), back.data(), base_.data());
-            for (int k = 0; k < size_ - nq; ++k) base_[nq + k] = there[nq + k] + back[nv + k];
+            integrate_state(robot_, size_, there.data(), back.data(), base_.data());
         }
         std::copy(base_.begin(), base_.end(), course_.base);
     }

@@ -1,6 +1,6 @@
 // Corners, edges and faces of bodies, rims of discs and their ends, against hills: the point of them that is nearest to
 // the ground, how it moves, and where others take over. The equations are those of contactsim's
-// multibody/geometry/hill_features.py and discs_on_hills.py.
+// multibody/geometry/hill_features.py, nearest_on_hills.py and discs_on_hills.py.
 #pragma once
 
 #include <array>

@@ -24,8 +24,7 @@ void Path::state(const Robot& robot, double t, std::vector<double>& x) const {
     }
     for (int i = 0; i < dim; ++i) along[i] = terms[i] + s * next[i] - last[i];
     x.resize(size);
-    integrate(robot, origin, along, x.data());
-    for (int i = robot.nq; i < size; ++i) x[i] = origin[i] + along[i - robot.nq + robot.nv];
+    integrate_state(robot, size, origin, along, x.data());
 }
 
 }  // namespace native

@@ -34,8 +34,7 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
     const bool expanded = expansion && expansion->holds(t);
     room.x.resize(nq + nv + drive.memory), room.force.assign(nv, 0.0);
     double* x = room.x.data();
-    integrate(robot, base, dx, x);
-    for (int k = 0; k < nv + drive.memory; ++k) x[nq + k] = base[nq + k] + dx[nv + k];
+    integrate_state(robot, nq + nv + drive.memory, base, dx, x);
     bool well = true;
     for (const double value : room.x) well = well && std::isfinite(value);
     if (well && expanded) {

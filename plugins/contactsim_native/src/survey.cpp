@@ -68,8 +68,7 @@ class Surveyor {
         const auto powers = Dop853::powers(s);
         std::copy(step.y, step.y + n_, along_.begin());
         for (int p = 0; p < Dop853::PARTS; ++p) add_scaled(along_.data(), powers[p], step.parts + p * n_, n_);
-        integrate(robot_, step.base, along_.data(), x_.data());
-        for (int k = 0; k < nv_ + memory_; ++k) x_[robot_.nq + k] = step.base[robot_.nq + k] + along_[nv_ + k];
+        integrate_state(robot_, size_, step.base, along_.data(), x_.data());
     }
 
     bool look(double t, double weight) {

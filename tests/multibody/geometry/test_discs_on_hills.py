@@ -78,7 +78,7 @@ def test_sectors_have_the_least_distances_of_a_rim_on_a_sine() -> None:
             )
             for k in low
         )
-        acting = [arc for arc in arcs.values() if arc._own(place(R, o)) is not None and _gated(arc, place(R, o))]
+        acting = [arc for arc in arcs.values() if arc.search.own(place(R, o)) is not None and _gated(arc, place(R, o))]
         found = sorted(float(arc.gap(place(R, o), ACTING)) for arc in acting)
         assert found == pytest.approx(wanted, abs=1e-11)
         counts.append(len(found))
@@ -157,7 +157,7 @@ def test_a_rim_ends_where_the_side_of_its_body_takes_over(kind: str) -> None:
 def _gated(arc: FlatOnHills, where: Place) -> bool:
     """Whether its tilt lets it act; what leads on to the face is left out."""
     assert isinstance(arc, ArcOnHills)
-    tilt = float(arc._tilt(arc._at(where, arc._own(where)), where.R_a))  # type: ignore[arg-type]
+    tilt = float(arc._tilt(arc._at(where, arc.search.own(where)), where.R_a))  # type: ignore[arg-type]
     return (tilt > arc.alone) if arc.whole else (tilt < arc.alone)  # type: ignore[operator]
 
 
@@ -171,7 +171,7 @@ def test_rates_margins_and_complex_steps_are_those_of_differences(name: str) -> 
     own = [
         part for key, part in features(hills, 0.1).items() if key.startswith(name) and ("." in key) == (name == "rim0.")
     ]
-    feature = next(part for part in own if part._own(place(R, o)) is not None)
+    feature = next(part for part in own if part.search.own(place(R, o)) is not None)
     sides = [side for side in feature.sides(ACTING) if side in (1, 2, TILT)]
     twist, still = rng.normal(size=6), np.zeros(6)
 

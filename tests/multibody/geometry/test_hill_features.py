@@ -10,6 +10,7 @@ import contactsim as cs
 from contactsim.multibody.geometry.features import Bodies, Place
 from contactsim.multibody.geometry.hill_features import ACTING, FlatOnHills
 from contactsim.multibody.geometry.hill_pieces import carried, corners_of, features_of
+from contactsim.multibody.geometry.nearest_on_hills import NearestPoint
 from contactsim.multibody.terrain.hills import Hills
 
 HILLS = cs.terrain.Sinusoid(0.1, 2.0, 1.5)
@@ -159,17 +160,17 @@ def test_what_is_given_up_out_of_the_borders_was_none(seed: int, monkeypatch: py
     corners = rng.uniform(-1.0, 1.0, (10, 3)) * [0.16, 0.12, 0.1]
     ground = cs.terrain.Sinusoid(0.03, 12.0, 5.0) if seed else HILLS
     found = list(features(cs.Robot.hull(1.0, corners), ground).values())
-    points, owned, search = np.concatenate([feature.points for feature in found]), 0, FlatOnHills._from
+    points, owned, search = np.concatenate([feature.points for feature in found]), 0, NearestPoint._from
     for _ in range(4):
         turn, off = pin.exp3(rng.normal(size=3)), np.append(rng.uniform(-1.0, 1.0, 2), 0.0)
         gaps = ground.gaps(0.0, points @ turn.T + off, np.zeros(len(points)))
         here = place(turn, off - [0.0, 0.0, gaps.min() - rng.uniform(-0.002, 0.004)])
         within = [(feature.near_gap(here), feature.acts(here)) for feature in found]
         with monkeypatch.context() as patch:
-            patch.setattr(FlatOnHills, "_from", lambda own, here, way, within: search(own, here, way))
+            patch.setattr(NearestPoint, "_from", lambda own, here, way, within: search(own, here, way))
             for feature in found:
-                feature._known.clear()
+                feature.search._known.clear()
             beyond = [(feature.near_gap(here), feature.acts(here)) for feature in found]
         np.testing.assert_allclose(within, beyond, rtol=0.0, atol=1e-12)
-        owned += sum(feature._own(here) is not None for feature in found)
+        owned += sum(feature.search.own(here) is not None for feature in found)
     assert owned > 4
