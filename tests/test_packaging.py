@@ -20,6 +20,7 @@ import pytest
 import contactsim as cs
 import contactsim.testing
 from contactsim.common.registry import names
+from contactsim.common.threads import of_wheels
 from contactsim.hybrid.abilities import ABILITIES
 from contactsim.hybrid.system import Dynamics, HybridSystem
 
@@ -374,7 +375,9 @@ UNUSED = (
     "viewing",
 )
 MOST_MODULES = 121
+MOST_COMPILED = 110  # of a run on a compiled engine, that engine's own among them
 SLOW = {"dask", "matplotlib", "pandas", "xarray"}
+NEEDLESS = {"difflib", "traceback", "contactsim.multibody.geometry.polyhedra"}  # for a first run
 
 
 def test_a_run_loads_what_it_needs(tmp_path: Path) -> None:
@@ -413,6 +416,9 @@ print(*sys.modules)"""
     loaded = set(done.stdout.split())
     solvers = ("problem", "impact", "stick_slip_choice", "redundant_forces", "solvers", "even_sharing", "cone_program")
     assert not sorted(loaded & {"scipy", *(f"contactsim.contact.{name}" for name in solvers)})
+    assert not sorted(loaded & NEEDLESS)
+    own_modules = [name for name in loaded if name.startswith("contactsim")]
+    assert len(own_modules) <= MOST_COMPILED, f"{len(own_modules)} modules: import features where they are used"
 
 
 def test_public_names_come_without_scipy() -> None:

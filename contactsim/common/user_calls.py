@@ -8,16 +8,20 @@ import pickle
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
-from traceback import FrameSummary, StackSummary, extract_tb
 from types import FunctionType, MethodType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import CallbackError, ContactSimError, InputError
 from .arguments import FAR  # no state of a run is as far, but one of a trial step
 from .arrays import Array
-from .lazy import dataclass
+from .lazy import Late, dataclass
+
+if TYPE_CHECKING:
+    import traceback
+else:
+    traceback = Late("traceback")  # of a failure alone
 
 ENGINE = Path(__file__).parent.parent
 PYTHON, PACKAGES = Path(os.__file__).parent, Path(np.__file__).parent.parent
@@ -59,11 +63,11 @@ def failure(error: BaseException, trace: TracebackType | None) -> str:
     """What was raised in a function of the user's, and in which line of theirs."""
     text = str(error).partition("\n")[0]
     told = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    last = _users_line(extract_tb(trace))
+    last = _users_line(traceback.extract_tb(trace))
     return told + (f" (in {last.name}, line {last.lineno} of {last.filename})" if last else "")
 
 
-def _users_line(trace: StackSummary) -> FrameSummary | None:
+def _users_line(trace: traceback.StackSummary) -> traceback.FrameSummary | None:
     """The innermost line that a user wrote: not of the engine, nor of a library that the user's line has called.
 
     None: no line of the user's raised, but what it returned was found wrong here.

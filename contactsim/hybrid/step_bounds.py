@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ..common.arrays import Array
@@ -25,8 +27,13 @@ LARGEST853 = np.array([_HIGHEST, _STEEPEST])
 # Any other interpolant is a polynomial of no higher degree than that of LSODA, and known by as many points.
 DEGREE = 12
 POINTS = 0.5 + 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
-TO_SERIES = np.linalg.inv(chebyshev_basis(2.0 * POINTS - 1.0, DEGREE))
-TO_SLOPES = 2.0 * chebyshev_derivative(np.eye(DEGREE + 1)) @ TO_SERIES  # by s
+
+
+@cache
+def _from_points() -> tuple[Array, Array]:
+    """Series of a polynomial, and those of its slope by s, from its values at POINTS."""
+    to_series = np.linalg.inv(chebyshev_basis(2.0 * POINTS - 1.0, DEGREE))
+    return to_series, 2.0 * chebyshev_derivative(np.eye(DEGREE + 1)) @ to_series
 
 
 def path(segment: Segment, tolerances: Tolerances) -> Path:
@@ -54,6 +61,6 @@ def _extent(segment: Segment) -> tuple[Array, Array]:
         return moved, slope / abs(chart.t - chart.t_old)
     duration = segment.t1 - segment.t0
     times = segment.t0 + duration * POINTS
-    found = values(chart, times)
-    moved = 2.0 * np.abs(TO_SERIES[1:] @ found).sum(axis=0)
-    return moved, np.abs(TO_SLOPES @ found).sum(axis=0) / duration
+    found, (to_series, to_slopes) = values(chart, times), _from_points()
+    moved = 2.0 * np.abs(to_series[1:] @ found).sum(axis=0)
+    return moved, np.abs(to_slopes @ found).sum(axis=0) / duration

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
 
 import pytest
 
 import contactsim as cs
+from contactsim.multibody.robot_files.urdf_checks import ALIKE, ELEMENTS, OF_OTHERS
 
 URDF = """<robot name="brick"><link name="brick">
   <inertial><mass value="1.5"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -169,3 +171,8 @@ def test_coefficients_of_contact_of_other_programs_are_told() -> None:
         with warnings.catch_warnings():  # contacts by hand have their own
             warnings.simplefilter("error")
             cs.Robot.from_urdf(text, root="free_flyer", contacts=[cs.ContactPoint("arm")])
+
+
+@pytest.mark.parametrize("known", ELEMENTS.values())
+def test_what_others_put_into_a_urdf_is_no_known_element_misspelt(known: tuple[str, ...]) -> None:
+    assert not [name for name in OF_OTHERS if difflib.get_close_matches(name, known, n=1, cutoff=ALIKE)]

@@ -84,6 +84,7 @@ ELEMENTS: Mapping[str, tuple[str, ...]] = {  # those that URDF has inside others
     "collision": ("origin", "geometry"),
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
 }
+OF_OTHERS = ("material", "gazebo", "transmission", "safety_controller", "calibration")  # which are like none of these
 
 
 def number(text: str) -> float | None:
@@ -231,13 +232,18 @@ def _spelling(owner: Element, where: str) -> None:
     known = ELEMENTS[str(owner.tag)]
     for part in owner:
         tag = str(part.tag)
-        if tag not in known and (close := difflib.get_close_matches(tag.lower(), known, n=1, cutoff=ALIKE)):
+        if (
+            tag not in known
+            and tag not in OF_OTHERS
+            and (close := difflib.get_close_matches(tag.lower(), known, n=1, cutoff=ALIKE))
+        ):
             raise InputError(f"{where} has the element <{tag}>; write <{close[0]}>, or leave it out")
 
 
 def _misspelt(name: str, others: Iterable[str], where: str) -> None:
     """An attribute is not there, and none of the others is it misspelt."""
-    if close := difflib.get_close_matches(name, list(others), n=1, cutoff=ALIKE_ATTRIBUTES):
+    known = list(others)
+    if known and (close := difflib.get_close_matches(name, known, n=1, cutoff=ALIKE_ATTRIBUTES)):
         raise InputError(f"{where} has {close[0]}=, which URDF does not know; write {name}=, or leave it out")
 
 

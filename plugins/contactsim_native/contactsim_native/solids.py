@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contactsim.multibody import zero
-from contactsim.multibody.geometry.polyhedra import Polyhedron
 from contactsim.multibody.plain_robot import PlainContact, PlainSolid
 
 from . import _native
 from .rules import filled
+
+if TYPE_CHECKING:
+    from contactsim.multibody.geometry.polyhedra import Polyhedron
 
 RULES = {
     "rim": zero.RIM,
