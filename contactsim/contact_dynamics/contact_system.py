@@ -16,6 +16,7 @@ from ..common.user_calls import demand_picklable
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Mode, SystemMode
 from ..errors import InputError
+from ..hybrid.abilities import Held
 from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
@@ -33,7 +34,6 @@ from .variants import Variants, as_law, as_vector
 from .world import State, World, bind
 
 if TYPE_CHECKING:
-    from ..hybrid.abilities import Held
     from ..hybrid.journeys import Departure, Journey
     from ..multibody.latches import Latch
     from .variables import Beside
@@ -202,8 +202,13 @@ class Facade(Variants):
 
     def held(self, t: float, x: Array, mode: Any) -> Held | None:
         """What a mode of a rigid law holds at a state on its constraints; None where loops are closed."""
+        if not isinstance(self.law, RigidLaw) or self.world.closed_loops is not None:
+            return None
+        if not mode.closed and not mode.latched:
+            size = self.world.tangent_size
+            return Held((), np.zeros((0, size)), np.zeros((size, 0)), lambda system: np.zeros(0))
         flow = self.flow(mode).rebased(t, x)
-        if not isinstance(flow, RigidFlow) or self.world.closed_loops is not None or not mode.closed:
+        if not isinstance(flow, RigidFlow) or not mode.closed:
             return None
         from .regained import held
 

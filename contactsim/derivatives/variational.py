@@ -52,15 +52,23 @@ class ArcVariation:
         self.arc = arc
         self._parameters = parameters
         self._tolerances, self._method, self._automatic = tolerances, method(integrator), integrator == AUTOMATIC
-        self._starts = starts_of(arc.segments)
         self.t0, self.t1 = arc.t0, arc.t1
         self.space = arc.system.space(arc.mode) or Euclidean(len(arc(arc.t0)))
         self.dim = self.space.dim + len(parameters.names)
-        self._flow: Flow = arc.system.flow(arc.mode)
         self._flows: dict[int, Flow] = {}  # by segment, with the references that hold there
         self._segment = -1
         self._others: tuple[int, dict[int, tuple[HybridSystem, Flow]]] = (-1, {})
         self._last: tuple[float, Array, Array] | None = None
+
+    @lazy
+    def _starts(self) -> list[float]:
+        """Times at which the steps begin [s]."""
+        return starts_of(self.arc.segments)
+
+    @lazy
+    def _flow(self) -> Flow:
+        """The flow with the references of the segment that was asked last."""
+        return self.arc.system.flow(self.arc.mode)
 
     def state(self, t: float) -> Array:
         """Plain state on the arc; the flow's references are renewed where a new step begins."""

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, pairwise
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -143,11 +143,15 @@ class Steps(Sequence[Segment]):
         return [found.t0 if isinstance(found, Segment) else float(found[0]) for found in self._found]
 
     def recorded(self) -> tuple[Array, Manifold] | None:
-        """The record (k, .) of all steps, and the manifold of their states; None where some have none."""
-        rows = [row for row in self._rows if row is not None]
-        if self._space is None or len(rows) < len(self._found):
+        """The record (k, .) of all steps, and the manifold of their states.
+
+        None where there is none, or where one of the steps beside it has another interpolant.
+        """
+        others = [step for step, row in zip(self._found, self._rows, strict=True) if row is None]
+        if self._space is None or not all(isinstance(cast("Segment", one).chart, Interpolant853) for one in others):
             return None
-        return np.array(rows), self._space
+        rows = self.rows()
+        return None if rows is None else (rows, self._space)
 
     def rows(self) -> Array | None:
         """The steps (k, .) as a compiled engine records them, but for the guards; None where one is no such step."""
@@ -289,6 +293,7 @@ def chart_path(steps: Sequence[Segment]) -> ChartPath:
     recorded = steps.recorded() if isinstance(steps, Steps) else None
     if recorded is not None:
         return _recorded_path(*recorded)
+    steps = list(steps)
     if all(isinstance(step.chart, Interpolant853) for step in steps):
         return _path_of_853(steps)
     pieces = [(step, *piece) for step in steps for piece in _pieces(step)]

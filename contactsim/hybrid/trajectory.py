@@ -22,7 +22,7 @@ from ..errors import CheckError, InputError
 from .manifold import Euclidean
 from .outcomes import Status
 from .samples import Samples, samples
-from .segments import Segment
+from .segments import Segment, starts_of
 from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
 from .tolerances import Tolerances
 
@@ -166,8 +166,7 @@ class Arc(Told):
 
     def __call__(self, t: float) -> Array:
         """Plain state at `t`, by the interpolant of the step that contains it."""
-        starts = [segment.t0 for segment in self.segments]
-        return self.segments[max(bisect_right(starts, t) - 1, 0)](t)
+        return self.segments[max(bisect_right(starts_of(self.segments), t) - 1, 0)](t)
 
     @arguments(before=NOT_NEGATIVE, after=NOT_NEGATIVE)
     def extended(self, before: float = 0.0, after: float = 0.0) -> Arc:

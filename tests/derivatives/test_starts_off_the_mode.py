@@ -33,6 +33,14 @@ def one_sided(system: cs.ContactSystem, start: cs.State, dx: Array, h: float, se
     return space.difference(run.final_x, cs.simulate(system, moved, (0.0, seconds)).final_x) / h
 
 
+def test_nothing_is_taken_from_variations_in_flight() -> None:
+    """Exactly: differences of a projection that moves nothing would leave their rounding."""
+    system = cs.ContactSystem(ball())
+    lin = derivative(system, cs.State([0, 0, 0.5, 0, 0, 0, 1], [0.3, 0, 0, 0.2, 0.1, 0]), 0.1)
+    np.testing.assert_array_equal(lin.regained(), np.eye(12))
+    assert np.linalg.norm(lin.parameter("gravity")[:3]) == pytest.approx(0.5 * 0.1**2)  # parameters pull at nothing
+
+
 def test_a_resting_ball_that_is_pushed_rolls_at_five_sevenths() -> None:
     system = cs.ContactSystem(ball())
     matrix = derivative(system, cs.State(system.robot.nominal, np.zeros(6))).matrix()

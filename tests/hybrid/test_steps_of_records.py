@@ -8,7 +8,7 @@ from bisect import bisect_right
 import numpy as np
 
 from contactsim.hybrid.manifold import Euclidean
-from contactsim.hybrid.segments import PARTS, Steps, chart_path, segments_of, starts_of
+from contactsim.hybrid.segments import PARTS, Segment, Steps, chart_path, segments_of, starts_of
 
 SPACE = Euclidean(2)
 ROWS = np.random.default_rng(0).normal(size=(5, 4 + 4 * 2 + PARTS * 2 + 3))
@@ -40,5 +40,16 @@ def test_the_path_of_a_record_is_that_of_its_steps() -> None:
     for name in ("interval", "start", "step", "base", "series"):
         np.testing.assert_allclose(getattr(own, name), getattr(other, name), rtol=1e-13, atol=1e-13)
     assert steps.recorded() is not None
-    steps.append(made[0])
-    assert steps.recorded() is None
+
+
+def test_steps_of_python_with_the_same_interpolant_count_among_the_recorded_ones() -> None:
+    made, mixed = segments_of(ROWS, SPACE), Steps()
+    mixed.record(ROWS[:2], SPACE)
+    mixed.append(made[2])
+    mixed.record(ROWS[3:], SPACE)
+    own, other = chart_path(mixed), chart_path(made)
+    assert mixed.recorded() is not None
+    for name in ("interval", "start", "step", "base", "series"):
+        np.testing.assert_array_equal(getattr(own, name), getattr(other, name))
+    mixed.append(Segment.instant(6.0, np.zeros(2), SPACE))
+    assert mixed.recorded() is None
