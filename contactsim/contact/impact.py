@@ -118,7 +118,8 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
 
     Source: Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
     """
-    e, rebound = np.zeros(problem.count), ()
+    none = np.zeros(problem.count)
+    e, rebound = none, ()
     if any(restitution.tolist()):
         before = problem.free[list(problem.starts)]
         e = np.where(before < 0.0, restitution, 0.0)
@@ -127,7 +128,7 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
         solution = solve(problem.changed(static_friction=problem.friction, rebound=rebound), evenly=True)
     except NoAdmissibleModeError as error:
         raise _with_remedy(problem, e, error) if rebound else error from None
-    return ImpactStage(solution, problem.free, solution.motion, e, np.zeros(problem.count))
+    return ImpactStage(solution, problem.free, solution.motion, e, none)
 
 
 def _with_remedy(problem: ContactProblem, restitution: Array, error: NoAdmissibleModeError) -> NoAdmissibleModeError:

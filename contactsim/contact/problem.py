@@ -220,7 +220,7 @@ class ContactSolution:
     @lazy
     def motion(self) -> Array:
         """w = G lam + w0 (m,)."""
-        return self.problem.delassus @ self.forces + self.problem.free
+        return self.problem.delassus.dot(self.forces) + self.problem.free
 
     @property
     def lifted(self) -> frozenset[int]:

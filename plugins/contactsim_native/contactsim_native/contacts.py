@@ -72,7 +72,7 @@ RULES = _native.PivotRules(
 
 def _directions(given: Directions, count: int) -> tuple[Array, Array]:
     """Directions (count, 2), and whether each is known (count,)."""
-    found, known = np.zeros((count, 2)), np.zeros(count, dtype=np.intc)
+    found, known = np.zeros((count, 2)), np.zeros(count, np.intc)
     for i, direction in enumerate(given):
         if direction is not None:
             found[i, : len(direction)], known[i] = direction, 1
@@ -83,6 +83,12 @@ def _directions(given: Directions, count: int) -> tuple[Array, Array]:
 def _layout(widths: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
     """Arrays that are only read: widths (count,), and of contacts without slack that do not slide these three."""
     return np.array(widths, dtype=np.intc), np.zeros(len(widths)), *reversed(_directions((), len(widths)))
+
+
+@lru_cache(LAYOUTS)
+def _numbers(modes: tuple[Mode, ...]) -> Array:
+    """Modes as the extension has them, in an array that is only read."""
+    return np.array([NUMBERS[mode] for mode in modes], np.intc)
 
 
 def _arrays(problem: PlainProblem) -> tuple[Array, ...]:
@@ -116,7 +122,7 @@ class _Search:
 
     def __init__(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> None:
         self._widths = problem.widths
-        self._modes = np.array([NUMBERS[mode] for mode in modes], dtype=np.intc)
+        self._modes = _numbers(modes).copy()
         self._ways, self._directed = _directions(directions or (), len(modes))
         self._forces = np.empty(len(problem.free))
         self.arrays = self._modes, self._ways, self._directed, self._forces
@@ -135,7 +141,7 @@ class _Search:
         slips: Directions = (None,) * len(modes)
         if any(known):
             ways = zip(known, self._ways, self._widths, strict=True)
-            slips = tuple([way[:width].copy() if is_known else None for is_known, way, width in ways])
+            slips = tuple([(way if width == 2 else way[:width]) if is_known else None for is_known, way, width in ways])
         return Pivoted(modes, self._forces, slips, ending == SOLVED, undecided)
 
 
@@ -162,7 +168,7 @@ class NativeSolver(CompiledSolver):
     def is_admissible(self, problem: PlainProblem, modes: tuple[Mode, ...]) -> bool | None:
         """Whether modes are admissible, wherever contacts begin to slip in them; None where it is not told."""
         own, _kept = _made(problem)
-        chosen = np.array([NUMBERS[mode] for mode in modes], dtype=np.intc)
+        chosen = _numbers(modes).copy()
         found: bool | None = _native.in_modes(own, RULES, chosen, *_directions((None,) * len(modes), len(modes)))
         return found
 

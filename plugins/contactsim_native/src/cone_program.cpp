@@ -3,22 +3,57 @@
 #include <algorithm>
 #include <cmath>
 
+// One version for each width of registers, as in dense.cpp.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define EVERY_WIDTH __attribute__((target_clones("avx2", "default")))
+#else
+#define EVERY_WIDTH
+#endif
+#define WITHIN inline __attribute__((always_inline))
+
 namespace native {
 
 namespace {
 
 using Vector = std::vector<double>;
 
+constexpr int LANES = 4;  // in which long products are summed, in one order whatever the processor
+typedef double Lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+
+}  // namespace
+
+// Products with columns of so many numbers, one behind the other; that is a multiple of `LANES`.
+EVERY_WIDTH void products_with_columns(double* found, const double* columns, int count, const double* a, int n) {
+    for (int k = 0; k < count; ++k) {
+        Lanes sum = {};
+        for (int i = 0; i < n; i += LANES) {
+            sum += *reinterpret_cast<const Lanes*>(a + i) * *reinterpret_cast<const Lanes*>(columns + k * n + i);
+        }
+        found[k] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    }
+}
+
+// Takes away shares of such columns, one after the other.
+EVERY_WIDTH void subtract_columns(double* to, const double* shares, const double* columns, int count, int n) {
+    for (int i = 0; i < n; i += LANES) {
+        Lanes left = *reinterpret_cast<const Lanes*>(to + i);
+        for (int k = 0; k < count; ++k) left += -shares[k] * *reinterpret_cast<const Lanes*>(columns + k * n + i);
+        *reinterpret_cast<Lanes*>(to + i) = left;
+    }
+}
+
+namespace {
+
 constexpr int PATIENCE = 8;       // steps without a better point
 constexpr double ENOUGH = 1e-15;  // gap at which no step adds to the accuracy
 constexpr double ENDLESS = -1e4;  // costs, of programs scaled to about one, that are taken to fall for ever
 constexpr double SHORT = 0.99;    // share of the way to the boundary of the cones
 
-constexpr int LANES = 4;       // in which long products are summed, in one order whatever the processor
+constexpr int USUAL = 3;       // numbers of a cone of friction in two directions
 constexpr double SLANT = 0.1;  // of its length that a column keeps where it need not be made orthogonal again
 
 // Of at least one number each, mostly two or three.
-double product(const double* a, const double* b, int n) {
+inline double product(const double* a, const double* b, int n) {
     double sum = a[0] * b[0];
     if (n > 1) sum += a[1] * b[1];
     if (n > 2) sum += a[2] * b[2];
@@ -28,11 +63,9 @@ double product(const double* a, const double* b, int n) {
 
 // The same of vectors whose lengths are multiples of `LANES`.
 double long_product(const double* a, const double* b, int n) {
-    double lanes[LANES] = {};
-    for (int k = 0; k < n; k += LANES) {
-        for (int j = 0; j < LANES; ++j) lanes[j] += a[k + j] * b[k + j];
-    }
-    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+    double found;
+    products_with_columns(&found, b, 1, a, n);
+    return found;
 }
 
 void add(double factor, const double* a, double* to, int n) {
@@ -40,14 +73,14 @@ void add(double factor, const double* a, double* to, int n) {
 }
 
 // s_0^2 - |(s_1, ...)|^2, positive inside the cone where s_0 is.
-double determinant(const double* a, int n) {
+inline double determinant(const double* a, const int n) {
     if (n == 1) return a[0] * a[0];
     const double rest = std::sqrt(product(a + 1, a + 1, n - 1));
     return (a[0] - rest) * (a[0] + rest);
 }
 
 // How far along d one may go from a, inside the cone, up to the distance `most`.
-double reach(const double* a, const double* d, int n, double most) {
+WITHIN double reach_of(const double* a, const double* d, const int n, double most) {
     if (n == 1) return d[0] < 0.0 ? std::min(most, -a[0] / d[0]) : most;
     const double rest = product(d + 1, d + 1, n - 1);
     const double square = d[0] * d[0] - rest, half = a[0] * d[0] - product(a + 1, d + 1, n - 1);
@@ -58,17 +91,33 @@ double reach(const double* a, const double* d, int n, double most) {
     return sum > 0.0 ? std::min(most, inside / sum) : most;
 }
 
+double reach(const double* a, const double* d, int n, double most) {
+    return n == USUAL ? reach_of(a, d, USUAL, most) : reach_of(a, d, n, most);
+}
+
 // The point at which Nesterov and Todd scale one cone: W = b (2 v v^T - J) takes z to W z = W^-1 s.
-struct Scaling {
-    double b = 1.0;
+class Scaling {
+  public:
+    Scaling(double* point, int size) : v(point), size(size) {}
+
+    double b = 1.0, inverse = 1.0;
     double* v = nullptr;  // (size,)
     int size = 0;
 
     // False where s or z is not inside the cone.
-    bool at(const double* s, const double* z) {
+    bool at(const double* s, const double* z) { return size == USUAL ? at(s, z, USUAL) : at(s, z, size); }
+
+    // W u.
+    void apply(double* u) const { size == USUAL ? apply(u, USUAL) : apply(u, size); }
+
+    // W^-1 u.
+    void take_back(double* u) const { size == USUAL ? take_back(u, USUAL) : take_back(u, size); }
+
+  private:
+    WITHIN bool at(const double* s, const double* z, const int size) {
         const double of_s = determinant(s, size), of_z = determinant(z, size);
         if (!(of_s > 0.0 && of_z > 0.0 && s[0] > 0.0 && z[0] > 0.0)) return false;
-        b = std::sqrt(std::sqrt(of_s / of_z));
+        b = std::sqrt(std::sqrt(of_s / of_z)), inverse = 1.0 / b;
         if (size == 1) return true;
         const double a = 1.0 / std::sqrt(of_s), c = 1.0 / std::sqrt(of_z);
         const double g = std::sqrt(0.5 * (1.0 + a * c * product(s, z, size)));
@@ -79,43 +128,35 @@ struct Scaling {
         return true;
     }
 
-    void apply(double* u) const {  // W u
+    WITHIN void apply(double* u, const int size) const {
         if (size == 1) return void(u[0] *= b);
         const double along = 2.0 * product(v, u, size);
         for (int k = 0; k < size; ++k) u[k] = b * (along * v[k] + (k ? u[k] : -u[k]));
     }
 
-    void take_back(double* u) const {  // W^-1 u
+    WITHIN void take_back(double* u, const int size) const {
         if (size == 1) return void(u[0] /= b);
-        const double along = 2.0 * (v[0] * u[0] - product(v + 1, u + 1, size - 1)), inverse = 1.0 / b;
+        const double along = 2.0 * (v[0] * u[0] - product(v + 1, u + 1, size - 1));
         for (int k = 0; k < size; ++k) u[k] = (k ? u[k] - along * v[k] : along * v[0] - u[0]) * inverse;
     }
 };
 
 // Mehrotra's predictor and corrector along the primal-dual path, with s = h - G x exactly, and all in the scaling of
 // Nesterov and Todd (Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010).
+// Its room is kept from program to program.
 class InteriorPoint {
   public:
-    InteriorPoint(const ConeProgram& program, Vector& x)
-        : program_(program),
-          x_(x),
-          n_(program.cost.size()),
-          m_((program.right.size() + LANES - 1) / LANES * LANES),
-          right_(m_, 0.0),
-          columns_(n_ * m_, 0.0),
-          z_(m_, 0.0),
-          points_(m_, 0.0),
-          lambda_(m_, 0.0),
-          aim_(m_, 0.0),
-          off_(n_),
-          dx_(n_),
-          ds_(m_),
-          dz_(m_),
-          scaled_(n_ * m_),
-          triangle_(n_ * n_, 0.0) {
+    // The next program, from an x whose s lies inside all cones.
+    void begin(const ConeProgram& program, Vector& x) {
+        program_ = &program, x_ = &x;
+        n_ = program.cost.size(), m_ = (program.right.size() + LANES - 1) / LANES * LANES;
+        for (Vector* rows : {&right_, &z_, &points_, &lambda_, &aim_, &ds_, &dz_}) rows->assign(m_, 0.0);
+        columns_.assign(n_ * m_, 0.0), scaled_.resize(n_ * m_), triangle_.assign(n_ * n_, 0.0);
+        off_.resize(n_), dx_.resize(n_), along_.resize(n_);
+        scalings_.clear(), first_.clear();
         int first = 0;
         for (const int size : program.sizes) {
-            scalings_.push_back({1.0, &points_[first], size});
+            scalings_.emplace_back(&points_[first], size);
             first_.push_back(first), first += size;
         }
         std::copy(program.right.begin(), program.right.end(), right_.begin());
@@ -134,25 +175,25 @@ class InteriorPoint {
             const double gap = long_product(s_.data(), z_.data(), m_);
             double wrong = gap;
             for (const double one : off_) wrong = std::max(wrong, std::abs(one));
-            if (wrong < best) best = wrong, found_ = x_, last = step;
-            const bool endless = product(program_.cost.data(), x_.data(), n_) < ENDLESS;
+            if (wrong < best) best = wrong, found_ = *x_, last = step;
+            const bool endless = product(program_->cost.data(), x_->data(), n_) < ENDLESS;
             if (best <= ENOUGH || endless || !advance(gap)) break;
         }
-        x_ = found_;
+        *x_ = found_;
         return best <= accuracy;
     }
 
   private:
-    const ConeProgram& program_;
-    Vector& x_;
-    const int n_, m_;  // unknowns, and rows, filled up with zeros
+    const ConeProgram* program_ = nullptr;
+    Vector* x_ = nullptr;
+    int n_ = 0, m_ = 0;  // unknowns, and rows, filled up with zeros
     std::vector<int> first_;
     std::vector<Scaling> scalings_;
     Vector right_, columns_;  // h, and G column by column
     Vector s_, z_, found_;
     Vector points_, lambda_;    // of the scalings; W z = W^-1 s
     Vector aim_;                // of W^-1 ds + W dz
-    Vector off_, dx_;           // -(c + G^T z), and the way of x
+    Vector off_, dx_, along_;   // -(c + G^T z), the way of x, and products with columns
     Vector ds_, dz_;            // W^-1 ds and W dz
     Vector scaled_, triangle_;  // W^-1 G = Q R, column by column: Q; R row by row
 
@@ -160,11 +201,12 @@ class InteriorPoint {
 
     void set_slack() {
         s_ = right_;
-        for (int j = 0; j < n_; ++j) add(-x_[j], &columns_[j * m_], s_.data(), m_);
+        subtract_columns(s_.data(), x_->data(), columns_.data(), n_, m_);
     }
 
     void set_off_dual() {
-        for (int j = 0; j < n_; ++j) off_[j] = -program_.cost[j] - long_product(&columns_[j * m_], z_.data(), m_);
+        products_with_columns(along_.data(), columns_.data(), n_, z_.data(), m_);
+        for (int j = 0; j < n_; ++j) off_[j] = -program_->cost[j] - along_[j];
     }
 
     // One step along the path; false where there is none.
@@ -177,7 +219,7 @@ class InteriorPoint {
         set_direction(1.0 - centred);
         const double length = std::min(1.0, SHORT * farthest(1.0 / SHORT));
         for (int c = 0; c < count(); ++c) scalings_[c].take_back(&dz_[first_[c]]);
-        add(length, dx_.data(), x_.data(), n_), add(length, dz_.data(), z_.data(), m_);
+        add(length, dx_.data(), x_->data(), n_), add(length, dz_.data(), z_.data(), m_);
         set_slack();
         return true;
     }
@@ -213,11 +255,9 @@ class InteriorPoint {
 
     // Takes from a column what it has along the first j ones.
     void make_orthogonal(int j, double* own, double* shares) {
-        for (int k = 0; k < j; ++k) dx_[k] = long_product(own, &scaled_[k * m_], m_);
-        for (int k = 0; k < j; ++k) {
-            shares[k * n_] += dx_[k];
-            add(-dx_[k], &scaled_[k * m_], own, m_);
-        }
+        products_with_columns(along_.data(), scaled_.data(), j, own, m_);
+        for (int k = 0; k < j; ++k) shares[k * n_] += along_[k];
+        subtract_columns(own, along_.data(), scaled_.data(), j, m_);
     }
 
     // The step with G^T dz = share off and W^-1 ds + W dz = aim, where ds = -G dx.
@@ -227,9 +267,10 @@ class InteriorPoint {
             for (int k = 0; k < j; ++k) dx_[j] -= triangle_[k * n_ + j] * dx_[k];
             dx_[j] /= triangle_[j * n_ + j];
         }
-        for (int j = 0; j < n_; ++j) dx_[j] -= long_product(&scaled_[j * m_], aim_.data(), m_);
+        products_with_columns(along_.data(), scaled_.data(), n_, aim_.data(), m_);
+        for (int j = 0; j < n_; ++j) dx_[j] -= along_[j];
         std::fill(ds_.begin(), ds_.end(), 0.0);
-        for (int j = 0; j < n_; ++j) add(-dx_[j], &scaled_[j * m_], ds_.data(), m_);
+        subtract_columns(ds_.data(), dx_.data(), scaled_.data(), n_, m_);
         for (int i = 0; i < m_; ++i) dz_[i] = aim_[i] - ds_[i];
         for (int j = n_ - 1; j >= 0; --j) {
             for (int k = j + 1; k < n_; ++k) dx_[j] -= triangle_[j * n_ + k] * dx_[k];
@@ -261,7 +302,9 @@ class InteriorPoint {
 }  // namespace
 
 bool minimise(const ConeProgram& program, double accuracy, std::vector<double>& x) {
-    return InteriorPoint(program, x).minimise(accuracy);
+    thread_local InteriorPoint search;
+    search.begin(program, x);
+    return search.minimise(accuracy);
 }
 
 }  // namespace native
