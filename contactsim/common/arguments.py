@@ -356,14 +356,12 @@ def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: st
     if unknown := set(kinds) - set(known):
         raise TypeError(f"{title} has no arguments {sorted(unknown)}")
 
-    @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
         for name in kwargs:
             if closed and name not in known:
                 raise _of_none(_called(title, args), name, known)
         return function(*args, **kwargs)
 
-    @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         given = list(args)
         for i, (name, value) in enumerate(zip(places, args, strict=False)):
@@ -381,7 +379,7 @@ def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: st
             argued = dict(zip(places, args, strict=False)) | kwargs
             raise kind.refusal(_place(_called(title, args), name, argued), value) from None
 
-    return checked if kinds else named
+    return functools.update_wrapper(checked if kinds else named, function)
 
 
 def _called(title: str, args: tuple[Any, ...]) -> str:

@@ -10,8 +10,8 @@ from contactsim.common.arrays import Array
 from contactsim.hybrid.integrators import METHODS
 from contactsim.hybrid.integrators.radau9 import Collocation
 from contactsim.hybrid.manifold import Euclidean
-from contactsim.hybrid.segments import Segment
-from contactsim.hybrid.step_bounds import path
+from contactsim.hybrid.segments import Interpolant853, Segment
+from contactsim.hybrid.step_bounds import LARGEST853, path
 from contactsim.hybrid.stepper import Stepper
 
 ROUNDING = 1e-15  # of states of about one
@@ -82,3 +82,10 @@ def test_an_interpolant_errs_by_no_more_than_it_is_said_to(name: str) -> None:
             phase = frequency * (t - segment.t0)
             exact = x * np.cos(phase) + v / frequency * np.sin(phase)
             assert np.all(np.abs(segment(float(t))[:3] - exact) <= bounds.error()[:3] + ROUNDING)
+
+
+def test_the_largest_of_the_functions_of_an_interpolant_are_those_that_are_seen() -> None:
+    shares = np.linspace(0.0, 1.0, 2001)
+    functions = Interpolant853.parts(shares)
+    slopes = np.abs(np.gradient(functions, shares, axis=1)).max(axis=1)
+    np.testing.assert_allclose(LARGEST853, [functions.max(axis=1), 1.001 * slopes], rtol=1e-12)
