@@ -20,7 +20,6 @@ import pytest
 import contactsim as cs
 import contactsim.testing
 from contactsim.common.registry import names
-from contactsim.common.threads import of_wheels
 from contactsim.hybrid.abilities import ABILITIES
 from contactsim.hybrid.system import Dynamics, HybridSystem
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import AbstractContextManager
 from functools import cache
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from threadpoolctl import LibController
 
+LATE = "scipy.linalg"  # brings a library of its own, often after the first run
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read where BLAS is loaded
 
 
@@ -35,8 +37,9 @@ class OneThread(AbstractContextManager[None]):
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._before = [(library, library.num_threads) for library in _libraries()]
-                for library in _libraries():
+                libraries = _libraries()
+                self._before = [(library, library.num_threads) for library in libraries]
+                for library in libraries:
                     _let_use(library, 1)
 
     def __exit__(self, *_: object) -> None:
@@ -64,9 +67,14 @@ def _let_use(library: LibController, threads: int) -> None:
     getattr(library, "_real_set_num_threads", library.set_num_threads)(threads)
 
 
-@cache
 def _libraries() -> list[LibController]:
     """The libraries for linear algebra that are loaded."""
+    return _found(LATE in sys.modules)
+
+
+@cache
+def _found(late: bool) -> list[LibController]:
+    """The same, that of SciPy among them or not yet."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas").lib_controllers

@@ -1,5 +1,8 @@
 """One thread for the linear algebra holds in every thread of the program, and is undone by the last that leaves it."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from threading import Thread
 
@@ -47,3 +50,18 @@ def test_the_last_to_leave_undoes_it(two):
         in_another_thread()
         assert now() == [1] * len(_libraries())
     assert now() == [2] * len(_libraries())
+
+
+def test_the_library_of_scipy_is_held_to_one_thread_though_it_comes_late():
+    code = """
+import numpy
+from contactsim.common.threads import one_thread
+with one_thread():
+    pass
+import scipy.linalg
+from threadpoolctl import threadpool_info
+with one_thread():
+    print(*[library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"])"""
+    own = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=own).stdout
+    assert set(told.split()) == {"1"}
