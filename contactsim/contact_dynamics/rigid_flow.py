@@ -442,21 +442,25 @@ class RigidFlow(RigidField, ContactFlow):
         return self._joined_by(t, x, self._left_out(self._near(t, x, clearance))).changed(clearance=clearance)
 
     def _near(self, t: float, x: Array, distance: float) -> Array:
-        """Contacts (k,), rising, whose gaps are at most that [m]."""
+        """Contacts (k,), rising, whose gaps are at most that, and near ones whose gaps are no distances [m]."""
         mechanism, compiled, plain = self.arc.mechanism, self.arc.compiled, self.arc.mechanism.plain_robot
         if compiled is not None and plain is not None and plain.knows_all:
             found = compiled.near(t, x, distance)
             if found is not None:
                 return found
         q = self.arc.world.q(x)
-        near = mechanism.near(t, q, distance)
-        return near[mechanism.gaps_of(t, q, near) <= distance]
+        return self._lower_than(distance, t, q, mechanism.near(t, q, distance))
+
+    def _lower_than(self, distance: Array | float, t: float, q: Array, contacts: Array) -> Array:
+        """Those of some contacts (k,) whose gaps are at most that, or no distances [m]."""
+        low = self.arc.mechanism.gaps_of(t, q, contacts) <= distance
+        return contacts[low | np.isin(contacts, self.arc.mechanism.unmeasured)]
 
     def _meeting(self, path: Path, contacts: Array, ways: Array) -> RigidFlow:
         """With the gaps of those that are no farther from closing than they fall at most."""
         near = self._left_out(contacts)
         ways = ways[np.searchsorted(contacts, near)]
-        near = near[self.arc.mechanism.gaps_of(path.t, self.arc.world.q(path.start), near) <= ways]
+        near = self._lower_than(ways, path.t, self.arc.world.q(path.start), near)
         return self._joined_by(path.t, path.start, near) if len(near) else self
 
     def _left_out(self, contacts: Array) -> Array:

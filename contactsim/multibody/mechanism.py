@@ -319,8 +319,10 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
         passing: numbers of those that are of a moment, as edges against edges: they are told of while they are closed,
             and their gaps jump where their features cease to be the nearest ones.
-        skippable: numbers of those that need not be looked at while they are far, where there are very many: see
-            `approach`.
+        skippable: numbers of those that need not be looked at while they are far, where there are very many, or some
+            that take long: see `approach`.
+        unmeasured: numbers of those of them whose gaps are no distances: they are looked at wherever the boxes around
+            their bodies are near.
         kinked: numbers of those whose open gaps jump, or bend sharply, as those of a corner beyond the edge of a face.
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
         raised: numbers of those whose open gaps are raised where they do not act, down to where they do.
@@ -348,6 +350,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     kinked: frozenset[int] = frozenset()
     raised: frozenset[int] = frozenset()
     skippable: Array = np.zeros(0, dtype=int)
+    unmeasured: Array = np.zeros(0, dtype=int)
     vicinity: float = 0.0  # m, gap up to which these are looked at where nothing asks for more
     dims: tuple[int, ...]
     friction: Array

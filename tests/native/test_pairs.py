@@ -300,3 +300,31 @@ def test_what_has_rims_is_left_to_python() -> None:
     assert known is not None
     plain = {name for name, contact in zip(mechanism.names, known.contacts, strict=False) if contact and contact.other}
     assert plain == {"ball/ball+tip/hull"}
+
+
+def before_a_drum(speed: float) -> tuple[cs.ContactSystem, cs.State]:
+    """A ball that slides towards a cylinder of the world, 1 m away."""
+    drum = cs.Robot.cylinder(1.0, 0.1, 0.2, root="fixed", friction=0.4)
+    world = cs.Robot.merge([drum, ball()], ["drum", "ball"], placements=[np.array([1.0, 0.0, 0.1]), None])
+    start = {"ball": (np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 1.0]), np.array([speed, 0.3, 0.0, 0.0, 0.0, 0.0]))}
+    return cs.ContactSystem(world), cs.State(*world.pack(start))
+
+
+def test_what_is_not_plain_is_left_out_while_it_is_far() -> None:
+    """Python takes no step until the ball comes near the cylinder."""
+    system, state = before_a_drum(1.0)
+    run, steps = steps_of_python(system, state, 0.5)
+    assert run.status.complete and steps <= 1
+    assert run.check()
+
+
+def test_what_is_not_plain_joins_as_it_comes_near() -> None:
+    """The ball meets the cylinder, and comes back: the same events as in Python."""
+    system, state = before_a_drum(4.0)
+    one, steps = steps_of_python(system, state, 0.5)
+    other = cs.simulate(system, state, (0.0, 0.5), tolerances=TIGHT, engine="python")
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert any("drum" in contact for event in one.events for contact in event.contacts)
+    assert max(abs(a.time - b.time) for a, b in zip(one.all_events, other.all_events, strict=True)) < TIME
+    assert off(one.final_x, other.final_x) < RUN
+    assert one.check() and steps > 1

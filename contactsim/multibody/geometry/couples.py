@@ -39,7 +39,7 @@ class Couples:
     """
 
     def __init__(self, pairs: Sequence[PairShape], ends: Array) -> None:
-        endless = np.array([not p.features.skippable or p.features.extent_b is None for p in pairs], dtype=bool)
+        endless = np.array([p.features.extent_b is None for p in pairs], dtype=bool)
         self.endless, self.bounded, boxes = np.flatnonzero(endless), np.flatnonzero(~endless), _Boxes()
         sides = np.array([boxes.around(pairs[k], ends[k]) for k in self.bounded.tolist()], dtype=int).reshape(-1, 2)
         numbers, self.of = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)

@@ -79,7 +79,7 @@ class EdgeOnEdge(PassingPair):
     standing: Array | None = None
 
     @property
-    def skippable(self) -> bool:
+    def is_distance(self) -> bool:
         """Where it is none of a cylinder: see `_off`."""
         return not self.blunt
 

@@ -125,7 +125,7 @@ class FeaturePair(ABC):
         return self.passing
 
     @property
-    def skippable(self) -> bool:
+    def is_distance(self) -> bool:
         """Whether its open gap is lost no faster than points of its bodies approach each other, wherever they are."""
         return False
 
@@ -255,7 +255,7 @@ class PointOnSolid(FeaturePair):
         return self.passing or (self.rounding == 0.0 and self.shape.extent is not None)
 
     @property
-    def skippable(self) -> bool:
+    def is_distance(self) -> bool:
         """Always: it is a distance, but for OFF."""
         return True
 

@@ -81,7 +81,7 @@ class FlatOnHills(Outline, PassingPair):
     extent_b = None
 
     @property
-    def skippable(self) -> bool:
+    def is_distance(self) -> bool:
         """Always: it is a distance, but for OFF."""
         return True
 

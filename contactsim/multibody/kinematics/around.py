@@ -84,7 +84,7 @@ class Around(SameShapes):
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
         self.passing, self.kinked, self.has_regions = inner.passing, inner.kinked, inner.has_regions
         self.raised = inner.raised
-        self.skippable, self.vicinity = inner.skippable, inner.vicinity
+        self.skippable, self.unmeasured, self.vicinity = inner.skippable, inner.unmeasured, inner.vicinity
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
         self.friction, self.static_friction = inner.friction, inner.static_friction

@@ -126,7 +126,13 @@ class PairFeatures(Around):
         return self.inner.frame_motion(t, q, v, self._on_ground(contact))
 
 
-MANY = 500  # contacts between bodies from which on those that are far are not looked at one by one
+MANY = 500  # plain contacts between bodies from which on those that are far are not looked at one by one
+
+
+def _is_plain(pair: ResolvedPair) -> bool:
+    from ..geometry.plain_pairs import is_plain
+
+    return is_plain(pair.kinematics.features)
 
 
 class BoundWorld(PairFeatures):
@@ -147,9 +153,14 @@ class BoundWorld(PairFeatures):
         self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])
         self._join(ground, pairs, roots_of(robot.model))
         self.pair_names = tuple(pair.name for pair in pairs)
-        if len(pairs) >= MANY and ground.reach is not None:
-            free = [pair.kinematics.features.skippable and pair.enabled is None for pair in pairs]
-            self.skippable, self.vicinity = self._first + np.flatnonzero(free), self._pairs.vicinity
+        if ground.reach is not None and (len(pairs) >= MANY or not all(map(_is_plain, pairs))):
+            features = [pair.kinematics.features for pair in pairs]
+            held = [
+                own.extent_b is not None and pair.enabled is None for own, pair in zip(features, pairs, strict=True)
+            ]
+            self.skippable, self.vicinity = self._first + np.flatnonzero(held), self._pairs.vicinity
+            measured = np.array([own.is_distance for own in features])
+            self.unmeasured = self.skippable[~measured[held]]
 
     def _join(self, inner: BoundRobot | BoundShapes | BoundWorld, pairs: Sequence[ResolvedPair], roots: Array) -> None:
         """What is known of an inner mechanism, with pairs between its contacts and the limits of its joints."""
@@ -209,7 +220,7 @@ class BoundWorld(PairFeatures):
 
     def near(self, t: float, q: Array, distance: float) -> Array:
         """Contacts on the ground, limits, and pairs of bodies that are no farther from each other than that [m]."""
-        if len(self._pairs.pairs) < MANY:
+        if not len(self.skippable):
             return np.arange(len(self.dims))
         pairs = self._first + self._pairs.near(q, distance)
         return np.concatenate([np.arange(self._first), pairs, np.arange(self._behind, len(self.dims))])
