@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..hybrid.tolerances import Tolerances
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.geometry.plain_flats import CompiledFlats, PlainFlat
+    from ..multibody.mechanism import TermDerivatives
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
 
@@ -523,6 +524,10 @@ class CompiledArc(ABC):
         self, t: float, x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
         """The same by (dq, dv) under what drives the arc; None where that is called back, or has memory, too."""
+        return None
+
+    def term_derivatives(self, q: Array, v: Array, a: Array, forces: Array) -> TermDerivatives | None:
+        """Derivatives of the equations of motion: see `Differentiated.term_derivatives`; None where it has none."""
         return None
 
     def propagated(

@@ -10,7 +10,7 @@ from ..common.arrays import Array
 from ..common.lazy import dataclass
 from ..contact.linear_algebra import kernel, pseudo_inverse, solve_mass
 from ..contact.redundant_forces import Edges
-from ..multibody.mechanism import ContactMechanism
+from ..multibody.mechanism import Differentiated
 from .zero import SINGULAR, SMALLEST
 
 
@@ -226,7 +226,7 @@ class Loose:
 
 
 def loose_forces(
-    mechanism: ContactMechanism,
+    mechanism: Differentiated,
     t: float,
     q: Array,
     contacts: tuple[int, ...],

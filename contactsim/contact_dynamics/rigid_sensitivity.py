@@ -12,7 +12,7 @@ from ..common.lazy import dataclass
 from ..contact.modes import Phase
 from ..contact.redundant_forces import edges
 from ..hybrid.differences import derivative
-from ..multibody.mechanism import Terms
+from ..multibody.mechanism import Differentiated, TermDerivatives, Terms
 from .mode_sensitivity import Loose, ModeEquations, Turn, across, loose_forces, turned
 from .rigid_arc import Accelerations, References, RigidArc, combine_with, frictions, slip_direction
 from .zero import OF_TIME
@@ -35,6 +35,47 @@ class Sensitivity:
     memory_x: Array
 
 
+class CompiledTerms(Differentiated):
+    """Derivatives of an arc's equations of motion: by its compiled engine, where there is one that has them.
+
+    Args:
+        arc: whose closed contacts all rows are of.
+    """
+
+    def __init__(self, arc: RigidArc) -> None:
+        self._mechanism, self._compiled, self.nv = arc.mechanism, arc.compiled, arc.world.nv
+        self.space = arc.mechanism.space
+
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """Those of the mechanism."""
+        return self._mechanism.terms(t, q, v, contacts)
+
+    def term_derivatives(
+        self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
+    ) -> TermDerivatives:
+        """By the engine."""
+        found = None if self._compiled is None else self._compiled.term_derivatives(q, v, a, forces)
+        return self._mechanism.term_derivatives(t, q, v, a, contacts, forces) if found is None else found
+
+    def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
+        """What M w - J^T Lam adds to the equations of motion at rest."""
+        if self._compiled is not None:
+            still, none = np.zeros(self.nv), np.zeros(len(impulses))
+            found = self._compiled.term_derivatives(q, still, w, impulses)
+            others = self._compiled.term_derivatives(q, still, still, none)
+            if found is not None and others is not None:
+                return found.residual_q - others.residual_q
+        return self._mechanism.impulse_derivatives(t, q, w, contacts, impulses)
+
+    def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """By the engine; rates depend neither on accelerations nor on forces."""
+        rows = sum(self._mechanism.dims[i] for i in contacts)
+        found = (
+            None if self._compiled is None else self._compiled.term_derivatives(q, v, np.zeros(self.nv), np.zeros(rows))
+        )
+        return self._mechanism.rate_derivatives(t, q, v, contacts) if found is None else found.rates_q
+
+
 def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motion: Accelerations) -> Sensitivity | None:
     """Derivatives of accelerations, forces and contact velocities by the state; None where forces have kinks.
 
@@ -53,7 +94,7 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
             return Sensitivity(*found, applied.memory_x)
     terms = arc.terms(t, q, v)
     forces, acceleration = motion.forces, motion.acceleration
-    of_terms = arc.mechanism.term_derivatives(t, q, v, acceleration, arc.closed, forces)
+    of_terms = CompiledTerms(arc).term_derivatives(t, q, v, acceleration, arc.closed, forces)
     force = applied.force_x
     force[:, :nv] -= of_terms.residual_q
     force[:, nv : 2 * nv] -= of_terms.residual_v
@@ -154,7 +195,7 @@ def _turned_forces(
     arc: RigidArc, t: float, q: Array, equations: ModeEquations, turns: Mapping[int, Array], pull: Array
 ) -> tuple[Array, Array]:
     """dA^T w with `pull` w held, as slip directions turn with the slip velocity, too."""
-    by_q, by_turns, y = loose_forces(arc.mechanism, t, q, arc.closed, equations, pull)
+    by_q, by_turns, y = loose_forces(CompiledTerms(arc), t, q, arc.closed, equations, pull)
     by_state = np.zeros((len(pull), arc.world.tangent_size))
     by_state[:, : arc.world.nv] = by_q
     slip = equations.rows @ y

@@ -13,6 +13,7 @@ import contactsim as cs
 from contactsim.contact.modes import ContactState, SystemMode
 from contactsim.contact_dynamics.rigid_arc import prepare
 from contactsim.contact_dynamics.rigid_flow import RigidFlow
+from contactsim.contact_dynamics.rigid_sensitivity import CompiledTerms
 from contactsim.contact_dynamics.world import World
 from contactsim.hybrid.stepper import Stepper
 from contactsim.multibody.kinematics.bound_world import BoundWorld
@@ -161,6 +162,32 @@ def test_motion_and_guards_of_touching_bodies_are_those_of_python(name: str) -> 
         compare_derivatives(one, other, x)
         kinds += [known.contacts[i].edges is not None for i in mode.closed]  # type: ignore[union-attr]
     assert kinds.count(False) > 5 and (kinds.count(True) > 5 or name.startswith("ball"))
+
+
+@pytest.mark.parametrize("name", ["box on a wall", "hull on hull", "capsule on box"])
+def test_derivatives_of_the_equations_of_motion_are_those_of_python(name: str) -> None:
+    """With any accelerations and forces held, by which Python differentiates what the engine does not."""
+    system, rng = cs.ContactSystem(WORLDS[name]()), np.random.default_rng(3)
+    world, held = system.on_engine("native").world, list[int]()
+    mechanism = world.mechanism
+    for _ in range(8):
+        q = touching(rng, world, np.array(system.robot.nominal))
+        if not len(q):
+            continue
+        arc = prepare(world, closed_in(rng, world, q))
+        v, a, w, forces = *rng.normal(size=(3, world.nv)), rng.normal(size=arc.size)
+        assert arc.compiled is not None and arc.compiled.term_derivatives(q, v, a, forces) is not None
+        given = 0.0, q, v, a, arc.closed, forces
+        compiled, python = CompiledTerms(arc).term_derivatives(*given), mechanism.term_derivatives(*given)
+        for found, expected in zip(compiled, python, strict=True):
+            assert off(found, expected) < FIELD
+        for found, expected in (
+            [own.impulse_derivatives(0.0, q, w, arc.closed, forces) for own in (CompiledTerms(arc), mechanism)],
+            [own.rate_derivatives(0.0, q, v, arc.closed) for own in (CompiledTerms(arc), mechanism)],
+        ):
+            assert off(found, expected) < FIELD
+        held += arc.closed
+    assert len(held) > 4
 
 
 def sharp(rng: np.random.Generator) -> cs.Robot:

@@ -18,6 +18,7 @@ pytest.importorskip("contactsim_native._native")
 SAME = 1e-9  # of accelerations and forces, relative to the largest: those of a singular system
 FLAT = 1e-5  # of forces whose margin is the largest: it is flat there, and known to 1e-12
 STATES = 1e-7  # of runs at rtol 1e-8
+DERIVATIVES = 1e-7  # of those, relative to the largest number
 
 
 def box(height: float, friction: float = 0.4) -> cs.Robot:
@@ -117,3 +118,31 @@ def test_an_arc_of_which_a_slip_begins_asks_for_no_direction_before_it_has_one()
     simulation = cs.Simulation(case.system, case.start)
     simulation.advance_to(case.end)
     assert simulation.status.complete
+
+
+def pushed(*v: float) -> tuple[cs.ContactSystem, cs.State]:
+    """A box on its corners with a velocity."""
+    return cs.ContactSystem(box(0.1)), cs.State(np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0]), np.array(v))
+
+
+@pytest.mark.parametrize(
+    ("v", "most"),
+    [((0.3, 0.2, 0.0, 0.0, 0.0, 0.0), 1), ((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 1), ((0.3, 0.0, 0.0, 0.0, 0.0, 1.0), 1000)],
+    ids=["slides", "turns", "slides and turns"],
+)
+def test_derivatives_of_redundant_arcs_are_those_of_python(
+    monkeypatch: pytest.MonkeyPatch, v: tuple[float, ...], most: int
+) -> None:
+    """Forces that are many push alike as a box slides, or turns about its middle; else which of them act is a choice.
+
+    That choice is Python's to differentiate.
+    """
+    system, state = pushed(*v)
+    one, other = (cs.simulate(system, state, (0.0, 0.2), engine=engine) for engine in ("native", "python"))
+    assert all(arc.mode.redundant for arc in one.arcs)
+    asked, sensitivity = list[float](), RigidFlow.jacobian
+    monkeypatch.setattr(RigidFlow, "jacobian", lambda flow, t, x: asked.append(t) or sensitivity(flow, t, x))
+    found = cs.linearize(one).matrix()
+    assert len(asked) <= most
+    expected = cs.linearize(other).matrix()
+    assert np.abs(found - expected).max() < DERIVATIVES * np.abs(expected).max()

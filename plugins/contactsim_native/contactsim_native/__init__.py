@@ -25,6 +25,7 @@ from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
 from contactsim.multibody import zero as multibody_zero
 from contactsim.multibody.controllers import PlainPieces
+from contactsim.multibody.mechanism import TermDerivatives
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
@@ -186,7 +187,7 @@ class NativeArc(CompiledArc):
         self._drive = native_drive(arc, self._robot)
         features = [closed.contact.feature for closed in arc.closed]
         self._flat = any(feature is not None and not feature.corner for feature in features)
-        self._differentiable = not (arc.drive is not None or self._redundant or self._flat)
+        self._varies = not (arc.drive is not None or self._flat)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -242,12 +243,23 @@ class NativeArc(CompiledArc):
         self, t: float, x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
         """The same under what drives it; None under a controller that is called back, or has memory, too."""
-        if not self._differentiable or self._memory:
+        if not self._varies or self._redundant or self._memory:
             return None
         nv, rows = self._plain.nv, self._mode.rows
         found = np.empty((nv, 2 * nv)), np.empty((rows, 2 * nv)), np.empty((rows, 2 * nv))
         given = self._robot, self._mode, directions, straight, self._drive, t, x
         return found if _native.driven_derivatives(*given, *found) else None
+
+    def term_derivatives(self, q: Array, v: Array, a: Array, forces: Array) -> TermDerivatives | None:
+        """Derivatives of the equations of motion; None of loops, and as of `derivatives`."""
+        plain = self._plain
+        if self._flat or plain.ground.motion is not None or plain.loops is not None:
+            return None
+        nv, rows = plain.nv, self._mode.rows
+        residual, rates, motion = np.empty((nv, 2 * nv)), np.empty((rows, 2 * nv)), np.empty((rows, 2 * nv))
+        if not _native.term_derivatives(self._robot, self._mode, q, v, a, forces, residual, rates, motion):
+            return None
+        return TermDerivatives(residual[:, :nv], residual[:, nv:], rates[:, :nv], motion[:, :nv], motion[:, nv:])
 
     def propagated(
         self,
@@ -259,8 +271,11 @@ class NativeArc(CompiledArc):
         directions: Array,
         straight: float,
     ) -> Array | None:
-        """By collocation in C++; None under a controller that is called back, and where `derivatives` has none."""
-        if not self._differentiable:
+        """By collocation in C++; None under a controller that is called back, and where motions have no derivative.
+
+        That of a redundant mode has one where no choice among its forces moves anything.
+        """
+        if not self._varies:
             return None
         motion = self._robot, self._mode, directions, straight, self._drive
         from .variations import propagated  # whose tables only derivatives need
@@ -269,7 +284,9 @@ class NativeArc(CompiledArc):
 
     def watched(self, guards: PlainGuards) -> CompiledWatch:
         """The arc with its guards."""
-        return NativeWatch(self._plain, self._robot, self._mode, self._drive, guards, self._differentiable)
+        return NativeWatch(
+            self._plain, self._robot, self._mode, self._drive, guards, self._varies and not self._redundant
+        )
 
     def stages(self, base: Array, directions: Array, straight: float) -> Stages:
         """The rates of whole steps in the chart around a state."""

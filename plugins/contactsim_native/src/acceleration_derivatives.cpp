@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "redundancy.hpp"
+
 namespace native {
 
 namespace {
@@ -767,6 +769,20 @@ bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const S
     return true;
 }
 
+bool differentiate_terms(const Robot& robot, const ContactMode& mode, const double* q, const double* v, const double* a,
+                         const double* forces, Rows d, DerivativeScratch& s) {
+    ContactMode held = mode;  // slips turn with their velocities only where forces do, too
+    for (Closed& closed : held.closed) closed.state = slides(closed) ? State::slip_held : closed.state;
+    if (!lay_rows(robot, held, q, v, s.scratch)) return false;
+    s.acceleration.assign(a, a + robot.nv), s.forces.forces.assign(forces, forces + held.rows);
+    s.forces.rates = s.scratch.rates;
+    s.turned = -1;
+    gather(robot, held, s);
+    shifts(robot, s);
+    subtract_needed(robot, s, d);
+    return differentiate_contacts(robot, held, q, d, 2 * robot.nv, s);
+}
+
 bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                    const double* v, const double* applied, Rows d, int columns, DerivativeScratch& s,
                    ContactDerivatives* told) {
@@ -785,6 +801,7 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     if (!mode.rows || gives_way(mode)) return solve_mass(robot, s.scratch.sweep, d, columns), true;
 
     const std::vector<Turn> turns = turns_of(robot, mode, s);
+    if (mode.redundant && (told || !turns.empty())) return false;  // of many forces, how the motion changes alone
     for (const Turn& turn : turns) add_turn(robot, turn, s.scratch);
     const int all = size + static_cast<int>(turns.size());
     // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d; turns likewise, see `Turn`. With
@@ -814,8 +831,12 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     for (int j = 0; j < all; ++j) {
         for (int k = 0; k < nv; ++k) by_unknown[k][j] = inwards[j][k];
     }
-    add_sparse_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride, s.places);
-    if (!solve_dense(matrix, unknown, all, wide)) return false;
+    if (mode.redundant) {
+        if (!solve_changes(robot, mode, s.scratch, unknown, columns)) return false;
+    } else {
+        add_sparse_product(matrix, 1.0, weighed, by_unknown, all, nv, matrix.stride, s.places);
+        if (!solve_dense(matrix, unknown, all, wide)) return false;
+    }
     add_sparse_product(d, 1.0, by_unknown, unknown, nv, all, wide, s.places);
     solve_outwards(mass, robot.branches, d, wide);
     if (!told) return true;

@@ -63,6 +63,12 @@ bool rates_by_place(const Robot& robot, const ContactMode& mode, const Scratch& 
 bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const Scratch& laid, const double* q,
                        const double* w, const double* impulses, Rows d, DerivativeScratch& scratch);
 
+// Takes from `d` (nv, 2 nv) the derivatives of M a - f - J^T lam by (dq, dv), with the acceleration a and the forces
+// lam along all rows held, of a robot without loops; those of J v and J a + J' v are left in the rates and changes of
+// the scratch. False where a contact has no rows.
+bool differentiate_terms(const Robot& robot, const ContactMode& mode, const double* q, const double* v, const double* a,
+                         const double* forces, Rows d, DerivativeScratch& scratch);
+
 // At a state with the applied forces (nv,) and their derivatives `d` (nv, columns): those of the acceleration, in
 // their place; the first columns are dq and dv, the last ones, where asked for, by velocities across slips that turn.
 // False where rows depend on each other, or a contact has none.

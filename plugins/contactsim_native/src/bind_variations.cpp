@@ -74,6 +74,32 @@ bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, 
                           rates_x);
 }
 
+// Derivatives of the equations of motion by (dq, dv), with accelerations and forces held.
+bool term_derivatives(const Robot& robot, const ContactMode& mode, Row q, Row v, Row a, Row forces, Out residual_x,
+                      Out rates_x, Out motion_x) {
+    const std::size_t nv = robot.nv, rows = mode.rows, n = 2 * nv;
+    demand(!mode.terrain.motion && !robot.loops.size(), "a ground that stands still, and a robot without loops");
+    demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == nv && a.shape(0) == nv && forces.shape(0) == rows &&
+               residual_x.size() == nv * n && rates_x.size() == rows * n && motion_x.size() == rows * n,
+           "arrays (nq,), (nv,), (nv,), (rows,), (nv, 2 nv), (rows, 2 nv), (rows, 2 nv)");
+    thread_local DerivativeScratch scratch;
+    Matrix found;
+    found.clear(robot.nv, static_cast<int>(n));
+    scratch.scratch.sweep.ground = {};
+    if (!differentiate_terms(robot, mode, q.data(), v.data(), a.data(), forces.data(), found.rows(), scratch)) {
+        return false;
+    }
+    const int stride = found.stride;
+    for (std::size_t k = 0; k < nv; ++k) {
+        for (std::size_t j = 0; j < n; ++j) residual_x.data()[k * n + j] = -found.rows()[k][j];
+    }
+    for (std::size_t k = 0; k < rows; ++k) {
+        std::copy_n(&scratch.rates[k * stride], n, rates_x.data() + k * n);
+        std::copy_n(&scratch.change[k * stride], n, motion_x.data() + k * n);
+    }
+    return true;
+}
+
 // The same under the drive of the mode; the arrays have as many columns as that says, by dq, dv and what is held.
 bool driven_derivatives(const Robot& robot, const ContactMode& mode, Table directions, double straight,
                         const PythonDrive& drive, double t, Row x, Out acceleration_x, Out forces_x, Out rates_x) {
@@ -121,6 +147,9 @@ void bind_variations(nb::module_& m) {
     m.def("derivatives", &derivatives,
           "Derivatives of acceleration, forces and contact velocities by the state, from those of the applied forces; "
           "False where the rows of the mode depend on each other.");
+    m.def("term_derivatives", &term_derivatives,
+          "Derivatives of the equations of motion by the state, accelerations and forces held; False where a contact "
+          "has no rows.");
     m.def("driven_derivatives", &driven_derivatives, "The same under the drive of the mode.");
     m.def("propagate", &propagated, "Variations along a path, in place; (how it ended, when).");
 }

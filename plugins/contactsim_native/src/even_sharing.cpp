@@ -201,7 +201,8 @@ bool slips_idly(const ContactProblem& problem, const PivotRules& rules, const Ch
 bool look_for_choice(const ContactProblem& problem, const PivotRules& rules, const Chosen& touching, bool& is_choice) {
     is_choice = false;
     const auto end = touching.modes.end();
-    if (std::find(touching.modes.begin(), end, Touch::slip) == end) return true;  // what moves no held row moves nothing
+    // What moves no held row moves nothing.
+    if (std::find(touching.modes.begin(), end, Touch::slip) == end) return true;
     std::vector<int> held;
     Vectors moved;  // of each unknown
     for (int i = 0; i < problem.count; ++i) {

@@ -213,4 +213,23 @@ bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, For
     return true;
 }
 
+bool solve_changes(const Robot& robot, const ContactMode& mode, const Scratch& s, Rows unknown, int columns) {
+    const Vector forces = all_forces(mode, s);
+    for (const Island& island : s.islands) {
+        if (island.unique) continue;
+        const Choice choice(robot, mode, s, island);
+        const auto moves = choice.moves();
+        if (!moves || *moves || (choice.slips() && choice.margin(forces) < 0.0)) return false;
+    }
+    for (const Island& island : s.islands) {
+        Vector column(island.rows.size());
+        for (int j = 0; j < columns; ++j) {
+            for (std::size_t k = 0; k < column.size(); ++k) column[k] = unknown[island.rows[k]][j];
+            island.unique ? island.factors.solve(column.data()) : island.smallest.solve(column.data());
+            for (std::size_t k = 0; k < column.size(); ++k) unknown[island.rows[k]][j] = column[k];
+        }
+    }
+    return true;
+}
+
 }  // namespace native

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contact_mode.hpp"
+#include "dense.hpp"
 
 namespace native {
 
@@ -20,5 +21,10 @@ bool smallest_forces(const Ranks& ranks, const std::vector<int>& owner, Scratch&
 // inside their cones; and their least margin, or the largest that others have where it is as good as none. False where
 // that is not told.
 bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& scratch, Forces& told);
+
+// How the forces along the held rows change of a redundant mode, right after its acceleration, in place of what they
+// have to stop (rows, columns): the smallest such changes. All others push alike. False where they do not, where that
+// is not clear, and where contacts slip under other forces than the smallest ones, of which those beside are not.
+bool solve_changes(const Robot& robot, const ContactMode& mode, const Scratch& scratch, Rows unknown, int columns);
 
 }  // namespace native
