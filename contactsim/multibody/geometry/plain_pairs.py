@@ -53,14 +53,16 @@ def plain_pairs(pairs: Sequence[PairShape], model: Any, reach: Reach | None) -> 
 
 def plain_arms(pairs: Sequence[PairShape], reach: Reach) -> Array:
     """Largest distance (joints,) of what touches others from the origin of each joint of the reach [m]."""
-    arms = np.zeros(len(reach.parent))
+    index, arms, shifts = reach.index.tolist(), [0.0] * len(reach.parent), dict[int, float]()
     for pair in pairs:
-        one, two = reach.index[[pair.joint_a, pair.joint_b]]
-        shifts = (float(np.linalg.norm(at.translation)) for at in (pair.placement_a, pair.placement_b))
-        extents = pair.features.extent_a, pair.features.extent_b or 0.0
-        ways = [shift + extent for shift, extent in zip(shifts, extents, strict=True)]
-        arms[one], arms[two] = max(arms[one], ways[0]), max(arms[two], ways[1])
-    return arms
+        features = pair.features
+        ends = (pair.joint_a, pair.placement_a, features.extent_a), (pair.joint_b, pair.placement_b, features.extent_b)
+        for joint, at, extent in ends:  # many features of one solid share its placement
+            shift = shifts.get(id(at))
+            if shift is None:
+                shift = shifts[id(at)] = float(np.linalg.norm(at.translation))
+            arms[index[joint]] = max(arms[index[joint]], shift + (extent or 0.0))
+    return np.array(arms)
 
 
 class _Made:

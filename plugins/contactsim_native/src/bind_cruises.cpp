@@ -226,12 +226,12 @@ void bind_cruises(nb::module_& m) {
                  self->called = drive.called;
              })
         .def("add_gaps",
-             [](PythonArc& arc, const Gaps& gaps, const std::vector<int>& contacts, double sense) {
+             [](PythonArc& arc, std::shared_ptr<const Gaps> gaps, const std::vector<int>& contacts, double sense) {
                  for (const int i : contacts) {
-                     demand(i >= 0 && i < static_cast<int>(gaps.contacts.size()), "contacts by their numbers");
+                     demand(i >= 0 && i < static_cast<int>(gaps->contacts.size()), "contacts by their numbers");
                      Guard guard(GuardKind::gap);
-                     guard.contact = gaps.contacts[i], guard.sense = sense;
-                     arc.add(guard, gaps.hosts[i]);
+                     guard.touching = {gaps, &gaps->contacts[i]}, guard.sense = sense;
+                     arc.add(guard, gaps->hosts[i]);
                  }
              })
         .def("add_guard",
@@ -398,7 +398,7 @@ void bind_cruises(nb::module_& m) {
                        arc.guards.all[guard].kind == GuardKind::gap,
                    "a state, and the number of a gap");
             thread_local Sweep sweep;
-            const Contact& contact = arc.guards.all[guard].contact;
+            const Contact& contact = arc.guards.all[guard].contact();
             const double *q = x.data(), *v = x.data() + arc.robot.nq;
             sweep.prepare(arc.robot);
             if (!contact.is_limit()) sweep.motions(arc.robot, q, v);

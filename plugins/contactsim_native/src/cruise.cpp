@@ -177,12 +177,12 @@ double Voyage::soonest(double horizon) {
     }
     std::vector<std::pair<const Contact*, Nearing>> near;
     for (const Guard& guard : arc_.guards.all) {
-        if (guard.kind != GuardKind::gap || guard.sense < 0.0 || arc_.limits_alone || guard.contact.edges) continue;
-        if (guard.contact.is_flat() || guard.contact.idle) continue;
-        const Nearing seen = nearing(arc_.mode, guard.contact, sweep, x, v);
+        if (guard.kind != GuardKind::gap || guard.sense < 0.0 || arc_.limits_alone || guard.contact().edges) continue;
+        if (guard.contact().is_flat() || guard.contact().idle) continue;
+        const Nearing seen = nearing(arc_.mode, guard.contact(), sweep, x, v);
         const double reach = horizon * (2.0 * std::abs(seen.rate) + horizon * rules_.jolt);
         if (seen.smooth && seen.gap <= horizon * rules_.fastest && seen.gap <= reach) {
-            near.emplace_back(&guard.contact, seen);
+            near.emplace_back(&guard.contact(), seen);
         }
     }
     bool held = false;

@@ -95,9 +95,14 @@ bool Guards::of_motion() const {
     });
 }
 
+const Contact& Guard::contact() const {
+    static const Contact none;
+    return touching ? *touching : none;
+}
+
 void Arc::add(const Guard& guard, const Hosts& of) {
     if (guard.kind == GuardKind::gap) {
-        note_shared_corners(mode, guard.contact, static_cast<int>(guards.all.size()), shared_corners);
+        note_shared_corners(mode, guard.contact(), static_cast<int>(guards.all.size()), shared_corners);
     }
     guards.all.push_back(guard);
     hosts.push_back(of);

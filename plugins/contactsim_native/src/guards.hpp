@@ -34,15 +34,16 @@ struct Sines {
 
 struct Guard {
     GuardKind kind;
-    int closed = -1;                    // number among the closed contacts
-    Contact contact;                    // of a gap
-    double sense = 1.0;                 // -1: a gap or a push that fires as it rises
-    double friction = 0.0;              // of a cone: its static coefficient
-    std::array<double, 2> direction{};  // of a stop of a slip that begins
+    int closed = -1;                          // number among the closed contacts
+    std::shared_ptr<const Contact> touching;  // of a gap: one of those of the robot, which all arcs share
+    double sense = 1.0;                       // -1: a gap or a push that fires as it rises
+    double friction = 0.0;                    // of a cone: its static coefficient
+    std::array<double, 2> direction{};        // of a stop of a slip that begins
     Margin margin;
     int side = 0;  // axis (1, 2, 3) of the region that it looks at, with the sign of the side
 
     explicit Guard(GuardKind kind) : kind(kind) {}
+    const Contact& contact() const;  // that of a gap; of others nothing
 };
 
 // Where a guard "jam" stands: see contactsim's RigidFlow.

@@ -38,7 +38,7 @@ Spot directed_spot_of(const Contact& contact, const Sweep& sweep) {
 bool passes_edge(const Arc& arc, int guard, const Sweep& sweep) {
     for (const SharedCorner& shared : arc.shared_corners) {
         if (shared.guard != guard) continue;
-        const Contact &corner = arc.guards.all[guard].contact, &closed = arc.mode.closed[shared.closed].contact;
+        const Contact &corner = arc.guards.all[guard].contact(), &closed = arc.mode.closed[shared.closed].contact;
         const Vec3 point = corner.joint < 0 ? corner.centre - sweep.origin
                                             : sweep.place[corner.joint] + sweep.turn[corner.joint] * corner.centre;
         const EdgeOnEdge& edges = *closed.edges;
@@ -163,7 +163,7 @@ Nearing nearing_on_hills(const Arc& arc, const Contact& contact, const Sweep& sw
 }  // namespace
 
 bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
-    const Contact& contact = arc.guards.all[guard].contact;
+    const Contact& contact = arc.guards.all[guard].contact();
     if (!contact.takes_over()) return false;
     if (contact.inner && passes_edge(arc, guard, sweep)) return true;
     return gap < contact.other->rules.off && is_taken_over(arc, contact, sweep);
@@ -174,14 +174,14 @@ double hidden_gap(const Contact& contact, double gap) {
 }
 
 double shown_gap(const Arc& arc, int guard, const Sweep& sweep, const double* q) {
-    const Contact& contact = arc.guards.all[guard].contact;
+    const Contact& contact = arc.guards.all[guard].contact();
     if (contact.feature) return gap_on_hills(arc, contact, sweep, q);
     const double gap = gap_of(arc.mode, contact, sweep, q);
     return is_hidden(arc, guard, gap, sweep) ? hidden_gap(contact, gap) : gap;
 }
 
 Nearing shown_nearing(const Arc& arc, int guard, const Sweep& sweep, const double* q, const double* v) {
-    const Contact& contact = arc.guards.all[guard].contact;
+    const Contact& contact = arc.guards.all[guard].contact();
     if (contact.feature) return nearing_on_hills(arc, contact, sweep, q, v);
     const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
     if (!is_hidden(arc, guard, seen.gap, sweep)) return seen;

@@ -307,9 +307,9 @@ void Journey::lay_out(const WorldMode& mode) {
         }
         if (mode.enabled[i]) {
             Guard guard(GuardKind::gap);
-            guard.contact = world_.contacts[i];
+            guard.touching = {std::shared_ptr<void>(), &world_.contacts[i]};  // which outlives this
             arc_.add(guard, passage_.hosts[i]), contacts_.push_back(i);
-            gaps = true, on_ground = on_ground || !guard.contact.is_limit();
+            gaps = true, on_ground = on_ground || !guard.contact().is_limit();
         }
         if (passage_.enabling[i]) {
             Guard guard(GuardKind::margin);

@@ -179,7 +179,7 @@ double Voyage::guard_at(double t, int g) {
     const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
     const Guard& guard = arc_.guards.all[g];
     if (guard.kind == GuardKind::margin) return guard.margin(t, x);
-    if (guard.kind == GuardKind::gap) return guard.sense * shown_gap(arc_, g, carried(guard.contact, t, x, false), x);
+    if (guard.kind == GuardKind::gap) return guard.sense * shown_gap(arc_, g, carried(guard.contact(), t, x, false), x);
     if (looks_at_slips(guard.kind)) {
         one_.resize(arc_.mode.rows);
         if (!slips_at(guard.closed, t, x, &one_[arc_.mode.first[guard.closed]])) return NAN;

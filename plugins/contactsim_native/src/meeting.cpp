@@ -91,7 +91,7 @@ bool row_of(const Arc& arc, const Thresholds& thresholds, const References& refe
             const double* x, GuardRoom& room, DerivativeScratch& scratch, double* row) {
     const Guard& guard = arc.guards.all[number];
     if (guard.kind == GuardKind::gap) {
-        return guard.sense == 1.0 && gap_row(arc, guard.contact, room.scratch.sweep, row);
+        return guard.sense == 1.0 && gap_row(arc, guard.contact(), room.scratch.sweep, row);
     }
     const bool of_forces = guard.kind == GuardKind::force || guard.kind == GuardKind::cone;
     if (!(of_forces || looks_at_slips(guard.kind)) || arc.drive.callback || arc.drive.memory ||

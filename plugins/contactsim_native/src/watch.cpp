@@ -265,7 +265,7 @@ bool Voyage::is_shown(int g) const {
 
 bool Voyage::is_smooth(int g) const {
     const Guard& guard = arc_.guards.all[g];
-    return guard.kind != GuardKind::forces && !(guard.kind == GuardKind::gap && guard.contact.is_kinked());
+    return guard.kind != GuardKind::forces && !(guard.kind == GuardKind::gap && guard.contact().is_kinked());
 }
 
 double Voyage::largest_sample(int g) const {
@@ -332,18 +332,19 @@ void Voyage::bounds_of_gaps() {
     sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
     errors.along(*arc_.reach, step_.start.data(), missed.data(), still_.data(), 0.0);
     speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
-    const auto turns = [](const Guard& guard) { return guard.contact.other && !guard.contact.other->is_round(); };
+    const auto turns = [](const Guard& guard) { return guard.contact().other && !guard.contact().other->is_round(); };
     if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) place_at_start();
     for (int g = 0; g < ng_; ++g) {
         const Guard& guard = arc_.guards.all[g];
         if (guard.kind != GuardKind::gap) continue;
         const auto& [own, other] = arc_.hosts[g];
-        if (guard.contact.is_limit()) {
-            const int v = guard.contact.velocity;
+        const Contact& contact = guard.contact();
+        if (contact.is_limit()) {
+            const int v = contact.velocity;
             speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
-        } else if (guard.contact.idle) {
+        } else if (contact.idle) {
             continue;
-        } else if (const auto& solid = guard.contact.other) {
+        } else if (const auto& solid = contact.other) {
             // p = R^T (c - o): |p'| <= |c'| + |o'| + w |p|, |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|; a
             // sphere has no axes to turn.
             speed_[g] = sway.speed_of(own) + sway.speed_of(other);
@@ -351,21 +352,21 @@ void Voyage::bounds_of_gaps() {
             error_[g] = errors.speed_of(own) + errors.speed_of(other);
             if (!solid->is_round()) {
                 const double far =
-                    distance_between(guard.contact, aside_.scratch.sweep) + guard.contact.extent + duration * speed_[g];
+                    distance_between(contact, aside_.scratch.sweep) + contact.extent + duration * speed_[g];
                 const double spin = sway.spin[other.joint];
                 speed_[g] += spin * far;
                 bend_[g] += (sway.twist[other.joint] + spin * spin) * far + 2.0 * spin * speed_[g];
                 error_[g] += errors.spin[other.joint] * far;
             }
-            bend_[g] += solid->curvature(guard.contact.radius) * speed_[g] * speed_[g];
-        } else if (guard.contact.is_flat()) {
+            bend_[g] += solid->curvature(contact.radius) * speed_[g] * speed_[g];
+        } else if (contact.is_flat()) {
             speed_[g] = sway.speed_of(own), bend_[g] = sway.acceleration_of(own), error_[g] = errors.speed_of(own);
         } else {
             const Terrain& terrain = arc_.mode.terrain;
             speed_[g] = sway.speed_of(own) + terrain.fastest(1);
-            const double curved = terrain.hills ? terrain.hills->bend(guard.contact.radius) : 0.0;
+            const double curved = terrain.hills ? terrain.hills->bend(contact.radius) : 0.0;
             bend_[g] = sway.acceleration_of(own) + terrain.fastest(2) + curved * speed_[g] * speed_[g];
-            if (const Rounded* round = guard.contact.round.get()) {  // over which the nearest point moves as it spins
+            if (const Rounded* round = contact.round.get()) {  // over which the nearest point moves as it spins
                 bend_[g] += round->bend * sway.spin[own.joint] * sway.spin[own.joint];
             }
             error_[g] = errors.speed_of(own);
@@ -407,7 +408,7 @@ void Voyage::find_loose() {
     loose_.assign(ng_, 0);
     bool placed = false;
     for (int g = 0; g < ng_; ++g) {
-        const Contact& contact = arc_.guards.all[g].contact;
+        const Contact& contact = arc_.guards.all[g].contact();
         const auto [close, off] = looseness_of(contact);
         if (!(course_.values[g] < close + off)) continue;
         if (!placed) place_at_start();
@@ -422,7 +423,7 @@ void Voyage::place_at_start() {
 }
 
 double Voyage::bend_of(int g) {
-    const Contact& contact = arc_.guards.all[g].contact;
+    const Contact& contact = arc_.guards.all[g].contact();
     if (contact.is_flat()) {
         place_at_start();
         const Flat& flat = *contact.feature->flat;
@@ -438,7 +439,7 @@ double Voyage::bend_of(int g) {
 }
 
 double Voyage::distance_of(int g, double gap) const {
-    const Contact& contact = arc_.guards.all[g].contact;
+    const Contact& contact = arc_.guards.all[g].contact();
     if (contact.feature) {
         const double off = contact.feature->flat->rules.off, low = gap > off ? gap - off : gap;
         return contact.is_flat() ? low : arc_.mode.terrain.hills->at_least(low, contact.radius);
@@ -497,7 +498,7 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
     };
     const auto look = [&](double t) {
         const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
-        const Sweep& sweep = carried(arc_.guards.all[g].contact, t, x, true);
+        const Sweep& sweep = carried(arc_.guards.all[g].contact(), t, x, true);
         const Nearing seen = shown_nearing(arc_, g, sweep, x, x + robot_.nq);
         return Look{t, sense * seen.gap, sense * seen.rate, seen.smooth, seen.piece, seen.apart};
     };
