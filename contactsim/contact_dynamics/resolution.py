@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -244,10 +243,7 @@ class Resolution:
                 " ImpactSolution, such as newton() of contactsim.contact.impact makes",
                 t=t,
             )
-        impulses = solution.impulses
-        plain = impulses.shape == problem.free.shape and impulses.dtype.char == "d"
-        if not (plain and isfinite(impulses.dot(impulses))):
-            answer(kind, name, "impulses", impulses, problem.free.shape, t, problem.free)
+        answer(kind, name, "impulses", solution.impulses, problem.free.shape, t, problem.free)
 
     @staticmethod
     def _missing(solution: ImpactSolution, mass: Array, rows: Array, change: Array) -> Array:

@@ -43,8 +43,8 @@ class CompiledTerms(Differentiated):
     """
 
     def __init__(self, arc: RigidArc) -> None:
-        self._mechanism, self._compiled, self.nv = arc.mechanism, arc.compiled, arc.world.nv
-        self.space = arc.mechanism.space
+        self._mechanism, self._compiled = arc.mechanism, arc.compiled
+        self.nv, self.space, self._none = arc.world.nv, arc.mechanism.space, np.zeros(arc.size)
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """Those of the mechanism."""
@@ -54,26 +54,24 @@ class CompiledTerms(Differentiated):
         self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
     ) -> TermDerivatives:
         """By the engine."""
-        found = None if self._compiled is None else self._compiled.term_derivatives(q, v, a, forces)
+        found = self._told(q, v, a, forces)
         return self._mechanism.term_derivatives(t, q, v, a, contacts, forces) if found is None else found
 
     def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
         """What M w - J^T Lam adds to the equations of motion at rest."""
-        if self._compiled is not None:
-            still, none = np.zeros(self.nv), np.zeros(len(impulses))
-            found = self._compiled.term_derivatives(q, still, w, impulses)
-            others = self._compiled.term_derivatives(q, still, still, none)
-            if found is not None and others is not None:
-                return found.residual_q - others.residual_q
-        return self._mechanism.impulse_derivatives(t, q, w, contacts, impulses)
+        still = np.zeros(self.nv)
+        found, others = self._told(q, still, w, impulses), self._told(q, still, still, self._none)
+        if found is None or others is None:
+            return self._mechanism.impulse_derivatives(t, q, w, contacts, impulses)
+        return found.residual_q - others.residual_q
 
     def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """By the engine; rates depend neither on accelerations nor on forces."""
-        rows = sum(self._mechanism.dims[i] for i in contacts)
-        found = (
-            None if self._compiled is None else self._compiled.term_derivatives(q, v, np.zeros(self.nv), np.zeros(rows))
-        )
+        found = self._told(q, v, np.zeros(self.nv), self._none)
         return self._mechanism.rate_derivatives(t, q, v, contacts) if found is None else found.rates_q
+
+    def _told(self, q: Array, v: Array, a: Array, forces: Array) -> TermDerivatives | None:
+        return None if self._compiled is None else self._compiled.term_derivatives(q, v, a, forces)
 
 
 def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motion: Accelerations) -> Sensitivity | None:
