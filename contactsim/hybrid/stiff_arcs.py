@@ -31,6 +31,7 @@ GROWING = 8  # steps of the stiff method before it is looked at whether it may b
 METHODS = ("DOP853", "RK45", "RK23")  # explicit ones, of whose runs it is told if they were stiff
 LONG_ARC = 500  # steps of such an arc from which on a look is worth its while
 SQUARINGS = 3  # of a derivative, until its powers tell that none of its eigenvalues is large
+FOREMOST = 1e-9  # share of an eigenvalue to which a power of the matrix tells it
 CLEARLY = 1e50  # a size of a power by which they may be
 LOOKS = 12  # states of it at which the derivative is taken
 
@@ -154,12 +155,10 @@ class StiffArcs:
     def _turn(self, jacobian: Array, least: float) -> bool:
         if not np.isfinite(jacobian).all():
             return False
-        rate = max(
-            [-np.linalg.eigvals(part).real.min() for part in _parts(jacobian) if _may_exceed(part, least)], default=0.0
-        )
+        rate = max([-_leftmost(part) for part in _parts(jacobian) if _may_exceed(part, least)], default=0.0)
         if rate <= least:
             return False
-        self.name, self.rate, self._jacobian, self._tried = STIFF, float(rate), None, 0
+        self.name, self.rate, self._jacobian, self._tried = STIFF, rate, None, 0
         return True
 
     def turn_back(self, solver: OdeSolver, ahead: float) -> bool:
@@ -204,13 +203,48 @@ def _largest(jacobian: Array) -> float:
     """Largest eigenvalue of a derivative [1/s]; infinity where it is no number."""
     if not np.isfinite(jacobian).all():
         return np.inf
-    return max(float(np.abs(np.linalg.eigvals(part)).max()) for part in _parts(jacobian))
+    return max(_radius(part) for part in _parts(jacobian))
+
+
+def _radius(matrix: Array) -> float:
+    """The size of its largest eigenvalue."""
+    foremost = _foremost(matrix)
+    return float(np.abs(np.linalg.eigvals(matrix)).max()) if foremost is None else abs(foremost)
+
+
+def _leftmost(matrix: Array) -> float:
+    """The real part of that eigenvalue which decays fastest."""
+    foremost = _foremost(matrix)
+    if foremost is not None and foremost < 0.0:
+        return foremost
+    return float(np.linalg.eigvals(matrix).real.min())
+
+
+def _foremost(matrix: Array) -> float | None:
+    """The eigenvalue of largest size, where that is a single real one that stands out; else None. By a power."""
+    size = np.abs(matrix).sum(axis=1).max()
+    if not size > 0.0:
+        return 0.0
+    power = matrix / size
+    for _ in range(SQUARINGS):
+        power = power @ power
+    vector = power[:, np.abs(power).max(axis=0).argmax()]
+    largest = np.abs(vector).max()
+    if not largest > 0.0:
+        return None
+    vector = vector / largest
+    moved = matrix @ vector
+    value = float(vector @ moved) / float(vector @ vector)
+    return value if np.abs(moved - value * vector).max() <= FOREMOST * abs(value) else None
 
 
 def _parts(matrix: Array) -> Iterator[Array]:
     """Square parts of a matrix, whose eigenvalues are its own: bodies that do not touch do not act on each other."""
     acts = matrix != 0.0
     acts |= acts.T
+    if acts.all(axis=0).any():  # by one coordinate, which all act on
+        yield matrix
+        return
     left = np.ones(len(matrix), dtype=bool)
     while left.any():
         part = np.arange(len(left)) == left.argmax()

@@ -14,7 +14,7 @@ import contactsim as cs
 from contactsim.derivatives.variational import ArcVariation
 from contactsim.hybrid.integrators.dop853 import Dop853
 from contactsim.hybrid.integrators.radau9 import Collocation, Radau9
-from contactsim.hybrid.stiff_arcs import _may_exceed, _parts
+from contactsim.hybrid.stiff_arcs import _foremost, _leftmost, _may_exceed, _parts, _radius
 
 Array = np.ndarray
 FAST, SLOW = 3e4, 0.5  # decay rates [1/s]
@@ -241,3 +241,29 @@ def test_powers_rule_out_no_eigenvalue(seed: int, scale: float) -> None:
     assert not _may_exceed(matrix, 1.01 * np.abs(matrix).sum(axis=1).max())
     oscillator = scale * np.array([[0.0, 1.0], [-1e4, -1.0]])  # of a norm of 1e4, and eigenvalues of 100
     assert not _may_exceed(oscillator, 200.0 * scale)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("foremost", [-2e8, -1e4, -600.0, 3e3, 0.0])
+def test_a_power_tells_the_eigenvalue_that_stands_out(seed: int, foremost: float) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 30))
+    others = rng.uniform(-500.0, 500.0, size)
+    basis = np.eye(size + 1) + 0.3 * rng.normal(size=(size + 1, size + 1))
+    matrix = basis @ np.diag([foremost, *others]) @ np.linalg.inv(basis)
+    found, known = _foremost(matrix), np.linalg.eigvals(matrix)
+    assert found is None or abs(found - known[np.abs(known).argmax()]) <= 1e-7 * abs(found)
+    if abs(foremost) >= 1e4:
+        assert found is not None
+    assert _leftmost(matrix) == pytest.approx(known.real.min(), rel=1e-7, abs=1e-9)
+    assert _radius(matrix) == pytest.approx(np.abs(known).max(), rel=1e-7)
+
+
+def test_no_single_real_eigenvalue_stands_out() -> None:
+    turning = np.array([[-1.0, 1e4], [-1e4, -1.0]])
+    assert _foremost(turning) is None
+    assert _leftmost(turning) == pytest.approx(-1.0)
+    assert _radius(turning) == pytest.approx(1e4, rel=1e-6)
+    assert _foremost(np.zeros((3, 3))) == 0.0
+    assert _foremost(np.array([[0.0, 1.0], [0.0, 0.0]])) is None
+    assert _leftmost(np.array([[0.0, 1.0], [0.0, 0.0]])) == 0.0
