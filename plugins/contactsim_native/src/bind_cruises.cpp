@@ -358,8 +358,9 @@ void bind_cruises(nb::module_& m) {
             course.stiff = stiff;
             {
                 nb::gil_scoped_release released;
-                GuardRoom room;
-                cruise(arc, method, thresholds, course, room);
+                Workplace<CruiseRoom> workplace(arc.drive);
+                workplace.room().forget();
+                cruise(arc, method, thresholds, course, workplace.room());
             }
             const nb::object record = table(course.record, course.steps, arc.record_size());
             course.record.clear();

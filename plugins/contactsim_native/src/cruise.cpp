@@ -523,7 +523,7 @@ int Arc::record_size() const {
     return 4 + 3 * size + (1 + Dop853::PARTS) * n + static_cast<int>(guards.all.size());
 }
 
-void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, GuardRoom& room) {
+void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, CruiseRoom& room) {
     Voyage(arc, method, thresholds, course, room).run();
 }
 

@@ -5,6 +5,8 @@
 
 #include <exception>
 
+#include "acceleration_derivatives.hpp"
+#include "expansion.hpp"
 #include "guards.hpp"
 #include "radau.hpp"
 
@@ -82,8 +84,20 @@ struct Course {
     std::exception_ptr error;  // of a function of the user's, behind these steps
 };
 
+// Where steps work; it is kept from arc to arc.
+struct CruiseRoom {
+    GuardRoom ends, within;        // where steps begin and end, and within them
+    Expansion expansion;           // of the motion while slips come to their stop, where `ends` has it
+    DerivativeScratch derivative;  // of the motion, as the stiff method asks for it
+
+    // As an arc begins.
+    void forget() {
+        for (GuardRoom* room : {&ends, &within}) room->known = Known(), room->forget();
+    }
+};
+
 // Steps until one may hold an event, the bound is reached, no step succeeds, or `most` were made. The room may know the
 // motion where they begin.
-void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, GuardRoom& room);
+void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, CruiseRoom& room);
 
 }  // namespace native

@@ -353,7 +353,7 @@ void Journey::close(int contact, const ContactState& state) {
 bool Journey::enter() {
     if (!(first_step_ > 0.0)) return false;
     lay_out(mode_);
-    room_.known = Known(), room_.forget();
+    rooms_.forget();
     leg_ = Leg();
     leg_.x = leg_.base = x_;
     const std::size_t dim = 2 * world_.robot.nv + world_.drive.memory;
@@ -531,7 +531,7 @@ bool Journey::may_be_stiff() {
     Matrix by_state;
     by_state.clear(nv, 2 * nv);
     world_.drive.by_state(robot, by_state.rows());
-    thread_local DerivativeScratch scratch;
+    DerivativeScratch& scratch = rooms_.derivative;
     scratch.scratch.sweep.ground = world_.terrain.at(t_);
     const References references{leg_.directions.data(), template_.straight};
     if (!differentiate(robot, arc_.mode, references, x_.data(), x_.data() + robot.nq, room_.force.data(),
@@ -550,7 +550,7 @@ bool Journey::may_be_stiff() {
 bool Journey::follow() {
     if (template_.automatic && may_be_stiff()) return false;
     Course& course = leg_.course;
-    cruise(arc_, method_, thresholds_, course, room_);
+    cruise(arc_, method_, thresholds_, course, rooms_);
     error_ = course.error;
     begun_ = course.steps > 0;
     if (!begun_ || course.error || !ends_in_event()) return false;

@@ -124,7 +124,8 @@ class Journey {
     std::exception_ptr error_;
     Arc arc_;
     std::vector<int> contacts_;  // of each guard
-    GuardRoom room_;
+    CruiseRoom rooms_;
+    GuardRoom& room_ = rooms_.ends;
 
     int tangents() const { return static_cast<int>(world_.terrain.basis.size()) - 1; }
 

@@ -35,7 +35,7 @@ enum class Shown { clear, falls, bottom, unknown };
 
 class Voyage {
   public:
-    Voyage(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, GuardRoom& room)
+    Voyage(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, CruiseRoom& room)
         : arc_(arc),
           robot_(arc.robot),
           method_(method),
@@ -47,8 +47,10 @@ class Voyage {
           k_(Dop853::ALL * n_),
           points_(Dop853::ALL * n_),
           base_(size_),
-          room_(room),
-          chart_(*this) {
+          room_(room.ends),
+          aside_(room.within),
+          chart_(*this, room.derivative),
+          expansion_(room.expansion) {
         std::copy(course.base, course.base + size_, base_.begin());
         step_.start.resize(size_), step_.end.resize(size_), step_.y.resize(n_), step_.guards.resize(ng_);
         step_.parts.resize(Dop853::PARTS * n_), loose_.assign(ng_, 0);
@@ -75,8 +77,8 @@ class Voyage {
     const int n_, size_, ng_;
     std::vector<double> k_, points_, base_;
     Step step_;
-    GuardRoom& room_;  // where steps begin and end
-    GuardRoom aside_;  // within them
+    GuardRoom& room_;   // where steps begin and end
+    GuardRoom& aside_;  // within them
     std::vector<double> shift_, point_, samples_, times_;
     std::vector<int> following_;                          // guards that follow the directions of slips
     std::vector<double> values_;                          // of these, where the step starts
@@ -100,17 +102,17 @@ class Voyage {
     // The motion in the chart at work, as the stiff method asks for it.
     class Chart : public Field {
       public:
-        explicit Chart(Voyage& voyage) : voyage_(voyage) {}
+        Chart(Voyage& voyage, DerivativeScratch& room) : voyage_(voyage), room_(room) {}
         void rate(double t, const double* y, double* out) override;
         bool derivative(double t, const double* y, ChartDerivative& out) override;
 
       private:
         Voyage& voyage_;
-        DerivativeScratch room_;
+        DerivativeScratch& room_;
         std::vector<double> x_, force_, memory_;
     };
     Chart chart_;
-    Expansion expansion_;          // of the motion while slips come to their stop, where `room_` has it
+    Expansion& expansion_;         // of the motion while slips come to their stop, where `room_` has it
     double slowest_ = INFINITE;    // slip where the step begins [m/s]
     std::optional<Radau> before_;  // the stiff method as it was where the step began
     std::optional<Radau> lander_;  // a new one, from there to where a guard fires
