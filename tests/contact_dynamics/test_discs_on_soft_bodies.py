@@ -75,11 +75,11 @@ LANDS = np.array([0.2, -0.1, -0.2, 0.0, 0.0, 1.0])
 @pytest.mark.parametrize(
     ("base", "law", "body", "tilt"),
     [
-        ("fixed", "hunt-crossley", "drum", 0.0),
+        pytest.param("fixed", "hunt-crossley", "drum", 0.0, marks=pytest.mark.slow_in_python),
         ("fixed", "spring-damper", "cone", 1e-3),
         ("free", "spring-damper", "drum", 0.03),
-        ("half_space", "hunt-crossley", "drum", 1e-5),
-        ("cylinder", "spring-damper", "drum", 0.05),
+        pytest.param("half_space", "hunt-crossley", "drum", 1e-5, marks=pytest.mark.slow_in_python),
+        pytest.param("cylinder", "spring-damper", "drum", 0.05, marks=pytest.mark.slow_in_python),
         ("hull", "spring-damper", "drum", 0.0),
     ],
 )
@@ -89,7 +89,7 @@ def test_discs_land_at_any_tilt(base: str, law: str, body: str, tilt: float) -> 
     assert run.events
 
 
-@pytest.mark.slow_in_python
+@pytest.mark.slow
 @pytest.mark.parametrize("body", ["drum", "cone"])
 @pytest.mark.parametrize("base", ["fixed", "half_space"])
 @pytest.mark.parametrize("seed", range(3))
@@ -103,9 +103,9 @@ def test_discs_slide_and_come_to_rest(base: str, body: str, seed: int) -> None:
     assert float(np.hypot(*pin.Quaternion(run.final.q[-4:]).matrix()[:2, 2])) < 2e-5
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow_in_python)])
 def test_forces_are_those_of_a_potential(seed: int) -> None:
-    """Far from the ground, without weight, damping and friction: a drum rocks on a plate, and both keep their energy."""
+    """Far from the ground, without weight, damping and friction, a drum rocks on a plate: both keep their energy."""
     rng, law = np.random.default_rng(seed), registry.load("contact_laws", "hunt-crossley")(damping=0.0)
     parts = [
         cs.Robot.box(2.0, (0.3, 0.3, 0.05), name="base", friction=0.0),
@@ -113,7 +113,7 @@ def test_forces_are_those_of_a_potential(seed: int) -> None:
     ]
     system = cs.ContactSystem(cs.Robot.merge(parts), law=law, gravity=np.zeros(3))
     turn = pin.Quaternion(pin.exp3(np.array([3e-4, -2e-3, 0.0]))).coeffs()
-    place = [*(AWAY + [*rng.uniform(-0.02, 0.02, 2), 0.025 + HALF + 3e-4]), *turn]
+    place = [*AWAY[:2] + rng.uniform(-0.02, 0.02, 2), AWAY[2] + 0.025 + HALF + 3e-4, *turn]
     q, v = system.robot.pack(
         {
             "base": ([*AWAY, 0.0, 0.0, 0.0, 1.0], np.zeros(6)),
@@ -135,6 +135,7 @@ def test_forces_are_those_of_a_potential(seed: int) -> None:
     assert np.abs(found[:, 0] - found[0, 0]).max() < ENERGY
 
 
+@pytest.mark.slow_in_python
 @pytest.mark.parametrize(("base", "tilt"), [("fixed", 1e-3), ("cylinder", 2e-2)])
 def test_derivatives_of_a_landing(base: str, tilt: float) -> None:
     """Against differences of runs, along a direction of all coordinates."""

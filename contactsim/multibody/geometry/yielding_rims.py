@@ -29,7 +29,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SimulationError, SingularError
-from ..zero import BULGE, FAR_BODIES, OFF
+from ..zero import BULGE, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES
 from .closest_points.equations import Pose, Settled, drift, settled
 from .closest_points.features import Ellipsoid, Feature, Line, Plane, Slant
 from .closest_points.search import Ruled, closest
@@ -252,7 +252,21 @@ class YieldingRim(PassingPair):
         gap = float(above - ruled.radius + ruled.sine * slide)
         if not all(float(margin.value) > margin.begin for margin in part.margins(x - gap * n, n)):
             return None
+        if isinstance(part, Ridge) and self._side_is_nearer(part, c, a, gap):
+            return None
         return Touching(k, gap, np.concatenate([place.R_b @ n, [gap, slide]]))
+
+    def _side_is_nearer(self, part: Ridge, c: Array, a: Array, gap: float) -> bool:
+        """Whether an edge that is inside the body of the rim is nearer to the side of that, which it meets there."""
+        if gap >= -DEEP or self.rim.lean:
+            return False
+        across = cross(a, part.direction)
+        size = float(np.linalg.norm(across))
+        if size < PARALLEL_EDGES:
+            return False
+        n = across / size * math.copysign(1.0, float(across @ (c - part.ruled.centre)))
+        within = all(float(margin.value) > margin.begin for margin in part.margins(c, n)[2:])
+        return within and self.rim.radius - float(n @ (c - part.ruled.centre)) < -gap
 
     def _above(self, disc: Rim, ways: Array, place: Place) -> Array:
         """By how much a disc of B and that of A are apart along normals (k, 3) [m]."""

@@ -36,11 +36,8 @@ BASES = {
 
 def lower_rim(base: Solid) -> YieldingRim:
     """The contact of the lower rim of the drum with a base."""
-    if base.kind in ("cylinder", "cone"):
-        found = dict(yielding_round(DRUM, base)[0])
-    else:
-        found = dict(yielding_on(DRUM, base))
-    rim = found["drum/rim0+base"]
+    both = yielding_round(DRUM, base)[0] if base.kind in ("cylinder", "cone") else yielding_on(DRUM, base)
+    rim = dict(both)["drum/rim0+base"]
     assert isinstance(rim, YieldingRim)
     return rim
 
@@ -133,10 +130,12 @@ def test_a_rim_over_an_edge_is_as_deep_as_the_edge_is_inside_its_disc() -> None:
 @pytest.mark.parametrize(("tilt", "depth"), [(1e-5, 1e-4), (2e-3, 1e-4), (0.1, 3e-4)])
 @pytest.mark.parametrize("name", ["box", "cylinder"])
 def test_gaps_and_normals_go_on_from_part_to_part(name: str, tilt: float, depth: float) -> None:
-    """Across an edge of a box, and over the rim of a disc, in steps of a way over which the gap falls by no more."""
+    """Across an edge of a box, and over the rim of a disc: gaps change by no more than the way does."""
     features, parts = lower_rim(BASES[name][0]), set()
     last, step = None, 2e-4
-    first, end = (0.37, 0.52) if name == "box" else (0.0, 0.1)  # where the low side comes to the edge x = 0.5 or the rim
+    first, end = (
+        (0.37, 0.52) if name == "box" else (0.0, 0.1)
+    )  # where the low side comes to the edge x = 0.5 or the rim
     for out in np.arange(first, end, step):
         place = placed(name, depth, tilt, np.array([out, 0.03]), 0.5 * np.pi + 0.3)(STILL)
         touching, _ = features._nearest(place)
@@ -154,7 +153,7 @@ def test_rims_that_are_nearest_are_no_farther_than_told() -> None:
     """Bounds of gaps of what does not touch never exceed how far the bodies are apart, by samples of the drum."""
     rng, angles, seen = np.random.default_rng(3), np.linspace(0.0, 2.0 * np.pi, 60), 0
     rim = RADIUS * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(60)])
-    drum = np.concatenate([rim + [0.0, 0.0, z] for z in np.linspace(-HALF, HALF, 9)])
+    drum = np.concatenate([rim + np.array([0.0, 0.0, z]) for z in np.linspace(-HALF, HALF, 9)])
     for name, (base, _, R_b) in BASES.items():
         features, shape = lower_rim(base), base.shape
         for _ in range(40):
