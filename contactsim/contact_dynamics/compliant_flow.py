@@ -287,13 +287,13 @@ class CompliantFlow(ContactFlow):
         world = self._world
         q, v, z = world.space.split(x)
         terms = self._mechanism.terms(t, q, v, self._watched)
-        gaps = self._mechanism.gaps(t, q)
+        gaps = self._mechanism.gaps_of(t, q, np.array(self._watched, dtype=int))
         memory = z[world.driving.memory :].reshape(len(world.mechanism.all_names), -1)  # of the law
         found = Evaluation(terms, {}, {}, np.zeros_like(memory))
-        for i, part in self._where.items():
+        for gap, (i, part) in zip(gaps.tolist(), self._where.items(), strict=True):
             friction, static = float(world.friction[i]), float(world.static_friction[i])
             point = CompliantPoint(
-                float(gaps[i]), terms.rates[part], memory[i], friction, self._touching[i], max(friction, static)
+                gap, terms.rates[part], memory[i], friction, self._touching[i], max(friction, static)
             )
             found.points[i] = point
             found.forces[i], found.rates[i] = _ask(self._law, point, t)

@@ -469,7 +469,7 @@ def bind(
     mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
     if not isinstance(law, RigidLaw):
         _warn_of_rigid_coefficients(robot, mechanism, law)
-        if isinstance(robot, RobotModel) and robot.is_curved:
+        if isinstance(robot, RobotModel) and not robot.shapeless:
             from ..multibody.kinematics.bound_world import with_yielding_discs
 
             mechanism = with_yielding_discs(mechanism)

@@ -32,6 +32,8 @@ ALONG = 1e-9  # rad: lines or planes that run along each other within this have 
 ROUGH = 1e-7  # rad: a turn of a normal below this that no longer shrinks is rounding, of grounds that are differenced
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
+BULGE = 1e-4  # half thickness of a rim on what gives way, in radii: tilt in which its force crosses the disc
+EVEN = 0.5**0.5  # radii at which points are as hard to tip as a disc that presses evenly: x^2 is R^2 / 4 there
 LEVEL = 5e-9  # m: a disc on a plane whose low side is no lower than this below its middle lies flat, at most FLAT
 FAR_BODIES = 0.1  # distance of the boxes around two bodies, in sums of their sizes, from which on edges are not asked
 NEARING = 1e-6  # m: bodies that come this near to each other along a step may touch; interpolants err by less

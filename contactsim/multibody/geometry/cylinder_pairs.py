@@ -6,13 +6,16 @@
     box, hull          edges               faces, edges                   edges
     half-space                             plane
 
+Under laws that give way rims meet a body as a whole, in the place of its sides, ends, faces and edges, and there is no
+polygon: see `yielding_rims`.
+
 A cone has one rim and one flat end. Points meet besides: those on which a disc stands, the tips of cones, and corners
 and round ends of the other body (see `cylinder_points`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -21,8 +24,22 @@ from .cone_sides import ConeSideOnCone, ConeSideOnLine
 from .edges import EdgeOnEdge
 from .features import FeaturePair
 from .polyhedra import Polyhedron, segment
-from .rims import Endless, Rim, RimOnPart, Side, Z, flats_of, parts_of, parts_of_cone, rim_of_cone, rim_on, rims_of
+from .rims import (
+    Endless,
+    Part,
+    Rim,
+    RimOnPart,
+    Side,
+    Z,
+    flats_of,
+    parts_of,
+    parts_of_cone,
+    rim_of_cone,
+    rim_on,
+    rims_of,
+)
 from .solids import Solid
+from .yielding_rims import yielding
 
 Named = tuple[str, FeaturePair]
 
@@ -37,10 +54,59 @@ def of_round(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
     return forth, [*back, *(named for named in _rims(two, one) if not isinstance(named[1].part, Rim))]
 
 
+def yielding_round(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
+    """The same under laws that give way."""
+    forth, back = ([named for named in sides if not _is_polygon(named[1])] for sides in _sides_of(one, two))
+    rims = {f"rim{k}": rim for k, rim in enumerate(_own_rims(two))}
+    forth += _yielding_rims(one, two, [*_all_parts(two).values(), *rims.values()])
+    return forth, [*back, *_yielding_rims(two, one, list(_all_parts(one).values()))]
+
+
+def _is_polygon(features: FeaturePair) -> bool:
+    """Whether it is of an edge of the polygon on which a disc stands."""
+    solids = [getattr(features, name, None) for name in ("one", "two", "solid")]
+    return any(isinstance(solid, Polyhedron) and len(solid.loops) > 0 for solid in solids)
+
+
+def yielding_on(drum: Solid, other: Solid) -> Iterator[Named]:
+    """Contacts of a cylinder or cone with a capsule, box, hull or half-space under laws that give way."""
+    if other.kind == "capsule":
+        yield _side_on_capsule(drum, other)
+    elif other.kind != "half_space":
+        yield from _side_on_edges(drum, other)
+    yield from _yielding_rims(drum, other, list(_all_parts(other).values()))
+
+
+def _yielding_rims(drum: Solid, other: Solid, parts: Sequence[Part]) -> Iterator[Named]:
+    for k, rim in enumerate(_own_rims(drum)):
+        yield f"{drum.name}/rim{k}+{other.name}", yielding(rim, parts)
+
+
+def _all_parts(other: Solid) -> dict[str, Part]:
+    """The plane and straight parts of a solid; of what is round the side, as discs meet discs as such."""
+    if other.kind == "half_space":
+        return {"": Endless()}
+    if other.kind == "capsule":
+        return {"side": Side(other.size[0], 0.5 * other.size[1])}
+    if other.kind in ("cylinder", "cone"):
+        return {"side": (parts_of_cone if other.kind == "cone" else parts_of)(*other.size)["side"]}
+    return flats_of(other.polyhedron)
+
+
+def _side_on_capsule(drum: Solid, capsule: Solid) -> Named:
+    (radius, length), name = capsule.size, f"{drum.name}/side+{capsule.name}/side"
+    return name, _side_on(drum, segment(length), 0, radius)
+
+
+def _side_on_edges(drum: Solid, solid: Solid) -> Iterator[Named]:
+    for j in range(len(solid.polyhedron.edges)):
+        yield f"{drum.name}/side+{solid.name}/edge{j}", _side_on(drum, solid.polyhedron, j)
+
+
 def on_capsule(drum: Solid, capsule: Solid) -> Iterator[Named]:
     """Contacts of a cylinder or cone with the straight part of a capsule."""
     (radius, length), side, axis = capsule.size, f"{capsule.name}/side", segment(capsule.size[1])
-    yield f"{drum.name}/side+{side}", _side_on(drum, axis, 0, radius)
+    yield _side_on_capsule(drum, capsule)
     for k, rim in enumerate(_own_rims(drum)):
         yield f"{drum.name}/rim{k}+{side}", rim_on(rim, Side(radius, 0.5 * length))
     for i in around(drum):
@@ -51,8 +117,7 @@ def on_capsule(drum: Solid, capsule: Solid) -> Iterator[Named]:
 def on_flats(drum: Solid, solid: Solid) -> Iterator[Named]:
     """Contacts of a cylinder or cone with the faces and edges of a box or hull."""
     other = solid.polyhedron
-    for j in range(len(other.edges)):
-        yield f"{drum.name}/side+{solid.name}/edge{j}", _side_on(drum, other, j)
+    yield from _side_on_edges(drum, solid)
     for (k, rim), (name, part) in product(enumerate(_own_rims(drum)), flats_of(other).items()):
         yield f"{drum.name}/rim{k}+{solid.name}/{name}", rim_on(rim, part)
     for i, j in product(around(drum), range(len(other.edges))):

@@ -146,7 +146,14 @@ class EdgeOnEdge(PassingPair):
         return lines, arcs, touch and not self.on_far_side(place, float(arcs.distance))
 
     def on_far_side(self, place: Place, distance: float) -> bool:
-        """Whether edges of sharp bodies cross far below both surfaces, and the bodies are not inside each other."""
+        """Whether edges of sharp bodies cross far below both surfaces, and the bodies are not inside each other.
+
+        Of the side of a cylinder and a sharp edge, whether this is nearer to an end of the cylinder than to its side.
+        """
+        if self.blunt and self.standing is None and not self.radius_b:
+            share = float(self._lines(place).s[0])
+            end = min(share, 1.0 - share) * float(self.one.lengths[self.a])
+            return self.radius_a - distance > max(end, 0.0) + DEEP
         if distance >= -DEEP or self.rounding or not (len(self.one.loops) and len(self.two.loops)):
             return False
         poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
@@ -368,7 +375,8 @@ class EdgeTable:
         into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)
         arcs = _arcs(lines, into_a, into_b)
         touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own], self._held[own])
-        for k in np.flatnonzero(touch & (arcs.distance < -DEEP)).tolist():
+        least = np.where(self._blunt[own], self._radius[own], 0.0) - DEEP
+        for k in np.flatnonzero(touch & (arcs.distance < least)).tolist():
             a, b = self._a[own[k]], self._b[own[k]]
             place = Place(R[a], o[a], R[b], o[b])
             touch[k] = not self._pairs[own[k]].on_far_side(place, float(arcs.distance[k]))

@@ -26,9 +26,9 @@ from ...errors import InputError
 from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
-from ..zero import ON_SOLID
+from ..zero import EVEN, ON_SOLID
 from .closest_points.features import Circle, Feature, Point
-from .cylinder_pairs import Named, of_round, on_capsule, on_flats, on_half_space
+from .cylinder_pairs import Named, of_round, on_capsule, on_flats, on_half_space, yielding_on, yielding_round
 from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
@@ -396,8 +396,8 @@ def _solids(robot: RobotModel, wanted: str, names: _Names) -> list[Solid]:
 # --- coefficients -----------------------------------------------------------------------------------------------
 
 
-def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
-    """The contacts of the pairs of a robot with their shapes and coefficients."""
+def resolved(robot: RobotModel, yielding: bool = False) -> tuple[ResolvedPair, ...]:
+    """The contacts of the pairs of a robot with their shapes and coefficients; `yielding`: under laws that give way."""
     by_name = {tip.name: tip for tip in tips(robot)}
     solids = {solid.name: solid for solid in robot.solids}
     edged = {name + EDGES: solid for name, solid in solids.items()}
@@ -412,10 +412,10 @@ def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
         numbers = _coefficients(pair, one, two, of_body)
         check_static(pair.name, *numbers[:2])
         if isinstance(one, Solid):
-            found += [ResolvedPair(shape, *numbers, pair.enabled) for shape in _edges(robot, pair, one, two)]
+            found += [ResolvedPair(shape, *numbers, pair.enabled) for shape in _edges(robot, pair, one, two, yielding)]
         else:
             enabled = pair.enabled or one.enabled
-            found.append(ResolvedPair(_point(robot, pair, one, two), *numbers, enabled))
+            found.append(ResolvedPair(_point(robot, pair, one, two, yielding), *numbers, enabled))
     return tuple(found)
 
 
@@ -447,8 +447,12 @@ def _numbers(found: Any) -> Numbers:
     return float(kinetic_of(found)), float(static_of(found)), float(found.restitution or 0.0)
 
 
-def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> PairShape:
+def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid, yielding: bool) -> PairShape:
     """A contact point against a solid."""
+    owner = _surface(robot, point)
+    stands = yielding and owner is not None and _stands(owner, solid, _is_below(point, owner))
+    if stands and owner is not None:
+        point = _evenly(point, owner)
     one, two = (robot.model.frames[robot.frame_id(shape.frame)] for shape in (point, solid))
     joint, centre = int(one.parentJoint), one.placement.act(point.offset)
     place_b = two.placement * placement_of(solid)
@@ -461,8 +465,8 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
         smooth = SmoothOnSolid(own, *solid.surface)
         return PairShape(pair.name, joint, place_a, int(two.parentJoint), place_b, smooth)
     inner = robot.model.inertias[joint].lever - centre
-    up = None if (owner := _surface(robot, point)) is None else (one.placement * placement_of(owner)).rotation[:, 2]
-    features = _of_point(robot, point, solid, inner, up)
+    up = None if owner is None else (one.placement * placement_of(owner)).rotation[:, 2]
+    features = PointOnSolid(solid.shape, 0.0, inner) if stands else _of_point(robot, point, solid, inner, up)
     return PairShape(pair.name, joint, pin.SE3(np.eye(3), centre), int(two.parentJoint), place_b, features)
 
 
@@ -482,6 +486,13 @@ def _of_point(robot: RobotModel, point: Tip, solid: Solid, inner: Array, up: Arr
         if owner.kind in CORNERS and solid.kind in FACETED:
             return CornerOnRound(met, radius, inner, edges=_edges_of(robot, point, owner))
     return PointOnSolid(met, radius, inner, **_as_corner(robot, point, solid))
+
+
+def _evenly(point: Tip, owner: Solid) -> Tip:
+    """A point on which a disc stands, where it is as hard to tip as one that presses evenly."""
+    placement = placement_of(owner)
+    own = placement.actInv(np.asarray(point.offset)) * np.array([EVEN, EVEN, 1.0])
+    return point._replace(offset=placement.act(own))
 
 
 def _stands(owner: Solid, solid: Solid, below: bool) -> bool:
@@ -512,26 +523,26 @@ def _edges_of(robot: RobotModel, point: Tip, owner: Solid) -> Array:
     return np.array([sense * turn @ core.directions[e] for e, sense in core.edges_of_vertices[corner]])
 
 
-def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list[PairShape]:
+def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid, yielding: bool) -> list[PairShape]:
     """All edges, sides, rims and faces by which two solids meet, besides points."""
     frames = [robot.model.frames[robot.frame_id(solid.frame)] for solid in (one, two)]
     joints = [int(frame.parentJoint) for frame in frames]
     places = [frame.placement * placement_of(solid) for frame, solid in zip(frames, (one, two), strict=True)]
     forth, back = (joints[0], places[0], joints[1], places[1]), (joints[1], places[1], joints[0], places[0])
-    along, against = _features(one, two)
+    along, against = _features(one, two, yielding)
     shapes = [(name, *forth, features) for name, features in along]
     shapes += [(name, *back, features) for name, features in against]
     return [PairShape(*shape, pair.enabled is None) for shape in shapes]
 
 
-def _features(one: Solid, two: Solid) -> tuple[Iterable[Named], Iterable[Named]]:
+def _features(one: Solid, two: Solid, yielding: bool) -> tuple[Iterable[Named], Iterable[Named]]:
     """Features of the first solid that meet the second, by name, and such of the second that meet the first."""
     if one.kind in FACETED and two.kind in FACETED:
-        return of_round(one, two)
+        return (yielding_round if yielding else of_round)(one, two)
     if two.kind in FACETED and one.kind in ON_ROUND:
-        return (), ON_ROUND[one.kind](two, one)
+        return (), (yielding_on if yielding else ON_ROUND[one.kind])(two, one)
     if one.kind in FACETED and two.kind in ON_ROUND:
-        return ON_ROUND[two.kind](one, two), ()
+        return (yielding_on if yielding else ON_ROUND[two.kind])(one, two), ()
     a, b, names = one.polyhedron, two.polyhedron, (one.name, two.name)
     return (
         (f"{names[0]}/edge{i}+{names[1]}/edge{j}", EdgeOnEdge(a, i, b, j, one.rounding, two.rounding))

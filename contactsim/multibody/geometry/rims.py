@@ -718,7 +718,7 @@ class RimOnLines(RimOnPart):
 
     def _solved(self, place: Place | Bodies) -> ByNormal | ByPlace:
         """Where they touch at places with leading axes and complex steps around one place."""
-        here = _one_of(place)
+        here = one_of(place)
         angle = self._angle(here)
         if not np.isfinite(angle):
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
@@ -802,7 +802,7 @@ class RimOnRim(RimOnPart):
 
     def _settled(self, place: Place | Bodies) -> Settled | BothPlaces:
         """Closest points of places with leading axes and complex steps around one place."""
-        lead, here = place.o_a.shape[:-1], _one_of(place)
+        lead, here = place.o_a.shape[:-1], one_of(place)
         nearest = self._nearest(here, held=True)
         if nearest is None:
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
@@ -847,7 +847,7 @@ def _angle_of(R: Array, o: Array, circle: Circle, x: Array) -> float:
     return float(np.arctan2(out[1], out[0]))
 
 
-def _one_of(place: Place | Bodies) -> Place:
+def one_of(place: Place | Bodies) -> Place:
     """The place around which others are, with leading axes and complex steps."""
     lead = place.o_a.shape[:-1]
     return Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))

@@ -6,6 +6,7 @@ normals and their rates are analytic in p, so that a complex step through them g
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -154,13 +155,19 @@ class Block(Shape):
         A point without radius meets faces only, and these reach RIM beyond their edges: the corners of equal boxes on
         each other lie on the edges. Of several faces that are as near, it meets the one on whose side its body is.
         """
-        beyond = np.abs(p) - self.half
-        outside = beyond > (0.0 if inner is None else RIM)
-        if not outside.any():
-            near = touchable(beyond)
-            depths = beyond if inner is None else np.where(near, np.where(p < 0.0, -inner, inner) - self.half, -np.inf)
-            outside[int(np.argmax(depths))] = True
-        return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
+        place, half, rim = p.tolist(), self.half.tolist(), 0.0 if inner is None else RIM
+        beyond = [abs(x) - h for x, h in zip(place, half, strict=True)]
+        outside = [height > rim for height in beyond]
+        if not any(outside):
+            depths = beyond
+            if inner is not None:
+                near = touchable(np.array(beyond)).tolist()
+                depths = [
+                    (-c if x < 0.0 else c) - h if held else -math.inf
+                    for x, c, h, held in zip(place, inner.tolist(), half, near, strict=True)
+                ]
+            outside[depths.index(max(depths))] = True
+        return tuple([(-1 if x < 0.0 else 1) if out else 0 for x, out in zip(place, outside, strict=True)])
 
     def cornered(self, region: Region) -> bool:
         """Beyond three faces."""

@@ -21,6 +21,7 @@ from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import ResolvedPair, resolved
 from ..geometry.shapes import Region
+from ..geometry.solids import FACETED
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..plain_robot import PlainContact, PlainRobot
 from ..terrain import Terrain
@@ -34,16 +35,8 @@ if TYPE_CHECKING:
 
 
 def with_yielding_discs(mechanism: ContactMechanism) -> ContactMechanism:
-    """The mechanism of a robot on ground that gives way: see `CurvedContact.yielding`."""
-    if isinstance(mechanism, BoundShapes):
-        return mechanism._yielding()
-    if not isinstance(mechanism, BoundWorld):
-        return mechanism
-    found, inner = copy.copy(mechanism), mechanism.inner
-    assert isinstance(inner, BoundRobot | BoundShapes)
-    found.inner = inner._yielding() if isinstance(inner, BoundShapes) else inner
-    found.raised = found.inner.raised | (mechanism.raised - inner.raised)
-    return found
+    """The mechanism of a robot under laws that give way: see `CurvedContact.yielding`, and `yielding_rims`."""
+    return mechanism._yielding() if isinstance(mechanism, BoundShapes | BoundWorld) else mechanism
 
 
 class PairFeatures(Around):
@@ -149,8 +142,11 @@ class BoundWorld(PairFeatures):
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         kind: type[BoundRobot | BoundShapes] = BoundShapes if robot.is_curved else BoundRobot
         ground = kind(robot, terrain, gravity, joint_limits)
-        pairs = resolved(robot)
-        self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])
+        self._pair(robot, ground, resolved(robot))
+
+    def _pair(self, robot: RobotModel, ground: BoundRobot | BoundShapes, pairs: Sequence[ResolvedPair]) -> None:
+        """Contacts between bodies, besides those on the ground."""
+        self._robot, self._pairs = robot, PairKinematics(robot.model, [pair.kinematics for pair in pairs])
         self._join(ground, pairs, roots_of(robot.model))
         self.pair_names = tuple(pair.name for pair in pairs)
         if ground.reach is not None and (len(pairs) >= MANY or not all(map(_is_plain, pairs))):
@@ -161,6 +157,17 @@ class BoundWorld(PairFeatures):
             self.skippable, self.vicinity = self._first + np.flatnonzero(held), self._pairs.vicinity
             measured = np.array([own.is_distance for own in features])
             self.unmeasured = self.skippable[~measured[held]]
+
+    def _yielding(self) -> BoundWorld:
+        """The same under laws that give way."""
+        inner = self.inner
+        assert isinstance(inner, BoundRobot | BoundShapes)
+        ground = inner._yielding() if isinstance(inner, BoundShapes) else inner
+        if not any(solid.kind in FACETED for solid in self._robot.solids):
+            return self
+        found = object.__new__(BoundWorld)
+        found._pair(self._robot, ground, resolved(self._robot, yielding=True))
+        return found
 
     def _join(self, inner: BoundRobot | BoundShapes | BoundWorld, pairs: Sequence[ResolvedPair], roots: Array) -> None:
         """What is known of an inner mechanism, with pairs between its contacts and the limits of its joints."""

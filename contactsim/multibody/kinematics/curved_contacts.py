@@ -25,7 +25,6 @@ of these.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -54,7 +53,7 @@ from ..geometry.closest_points.ground import (
     settled_over,
 )
 from ..terrain import Terrain
-from ..zero import FLAT_ON_HILLS
+from ..zero import BULGE, EVEN, FLAT_ON_HILLS
 from .plane_ground import follows, simple_model, skew, supports
 from .tangents import Tangents
 from .tangents import axes as frame_axes
@@ -70,8 +69,6 @@ BEGIN = 0.5, 1.0  # above which an open rim, and below which open fixed points c
 OFF = 1.0  # m: gap of a rim whose disc is held by its points
 RISE = 1.0  # m/rad
 STEEP = 0.3  # tilt beyond which a rim's nearest point moves so slowly that its gap bends little
-BULGE = 1e-4  # half thickness of a rim on ground that gives way, in radii: tilt in which its force crosses the disc
-EVEN = math.sqrt(0.5)  # radii at which points are as hard to tip as a disc that presses evenly: x^2 is R^2 / 4 there
 
 
 @dataclass(frozen=True, eq=False)
