@@ -103,7 +103,8 @@ def test_discs_slide_and_come_to_rest(base: str, body: str, seed: int) -> None:
     assert float(np.hypot(*pin.Quaternion(run.final.q[-4:]).matrix()[:2, 2])) < 2e-5
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow_in_python)])
+@pytest.mark.slow_in_python
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_forces_are_those_of_a_potential(seed: int) -> None:
     """Far from the ground, without weight, damping and friction, a drum rocks on a plate: both keep their energy."""
     rng, law = np.random.default_rng(seed), registry.load("contact_laws", "hunt-crossley")(damping=0.0)
