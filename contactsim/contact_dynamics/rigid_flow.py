@@ -42,6 +42,7 @@ from .zero import (
     OF_SLIP_SPEED,
     STRAIGHT,
     TURNING,
+    TURNS,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def _nearing(flow: RigidFlow, t: float, x: Array, duration: float, accuracy: flo
     """Slips in space that come to their stop turn so fast that the equations of motion stand almost still."""
     arc, world = flow.arc, flow.arc.world
     if not flow._free or arc.given is not None or arc.curved or arc.compiled is not None or world.memory:
+        return flow
+    if sum(arc.tangent[i].stop - arc.tangent[i].start for i in flow._free) > TURNS:
         return flow
     rates = flow._terms(t, x).rates
     if min(_size(rates[arc.tangent[i]]) for i in flow._free) <= ALL_BUT * world.tolerances.slip_speed:

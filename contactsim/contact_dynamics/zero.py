@@ -82,6 +82,7 @@ SLOW = 20.0  # hops that start with this many times the smallest speed told from
 LONGER = 1.2  # times its duration up to which an expansion may be asked: a step may run a little past a stop
 PROBE = 0.75, 0.5  # shares of its duration, and of the largest turn of the slips, at which it is held to the truth
 LEAST_TURN = 0.5  # share of the largest of them with which any slip is turned to see what that does
+TURNS = 4  # coordinates of slips that are free to turn; each costs a look, as much as several steps save
 MIDDLE = 1.0 / 3.0  # share of the duration for which a change of velocity that grows evenly has acted
 
 # --- of places ------------------------------------------------------------------------------------------------------

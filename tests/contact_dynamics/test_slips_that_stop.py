@@ -106,3 +106,18 @@ def test_runs_are_as_exact_in_fewer_evaluations(monkeypatch: pytest.MonkeyPatch)
     assert [event.fired for event in run.all_events] == [event.fired for event in plain.all_events]
     ends = [np.abs(case.system.space().difference(fine.final_x, other.final_x)).max() for other in (run, plain)]
     assert ends[0] < 2.0 * ends[1] + 1e-9
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_where_many_slip_it_would_cost_more_than_it_saves(count: int) -> None:
+    """A look for each coordinate of a slip: balls that slide by themselves are expanded where they are up to two."""
+    parts = [cs.Robot.sphere(1.0, 0.1, friction=0.3, name=f"ball{k}") for k in range(count)]
+    system = cs.ContactSystem(cs.Robot.merge(parts))
+    turn = np.array([0.0, 0.0, 0.0, 1.0])
+    q = np.concatenate([[0.5 * k, 0.0, 0.1, *turn] for k in range(count)])
+    v = np.concatenate([[1e-4 * (k + 1), 1e-4, 0.0, 0.0, 0.0, 0.0] for k in range(count)])
+    arc = cs.simulate(system, cs.State(q, v), (0.0, 1e-5), engine="python").arcs[-1]
+    flow, x = flow_of(arc, arc.t0, arc(arc.t0)), arc(arc.t0)
+    assert len(flow.arc.slips) == count
+    assert flow.nearing is not None
+    assert flow.nearing(arc.t0, x, 1e-6, 1e-9).is_expanded == (count <= 2)

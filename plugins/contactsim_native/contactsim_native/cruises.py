@@ -184,6 +184,7 @@ def thresholds() -> _native.Thresholds:
             probe_turn=contacts_zero.PROBE[1],
             least_turn=contacts_zero.LEAST_TURN,
             middle=contacts_zero.MIDDLE,
+            turns=contacts_zero.TURNS,
         ),
         "looking": _native.Looking(
             looks=guard_minima.LOOKS,

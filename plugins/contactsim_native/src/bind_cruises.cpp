@@ -154,8 +154,8 @@ void bind_cruises(nb::module_& m) {
         .def_rw("expanding", &Thresholds::expanding);
 
     nb::class_<Expanding>(m, "Expanding")
-        .def(nb::init<double, double, double, double, double>(), nb::arg("longer"), nb::arg("probe_time"),
-             nb::arg("probe_turn"), nb::arg("least_turn"), nb::arg("middle"));
+        .def(nb::init<double, double, double, double, double, int>(), nb::arg("longer"), nb::arg("probe_time"),
+             nb::arg("probe_turn"), nb::arg("least_turn"), nb::arg("middle"), nb::arg("turns"));
 
     nb::class_<Looking>(m, "Looking")
         .def(nb::init<int, int, double, double, double>(), nb::arg("looks"), nb::arg("parts_apart"), nb::arg("least"),

@@ -161,6 +161,7 @@ bool Expansion::make(const Origin& origin, const References& references, const E
                      double accuracy) {
     if (origin.robot.loops.size()) return false;  // their rows have numbers everywhere
     lay_out(origin.robot, origin.mode);
+    if (free_ > rules.turns) return false;
     const double* v = origin.x + origin.robot.nq;
     t0_ = origin.t, duration_ = duration, last_ = origin.t + rules.longer * duration, accuracy_ = accuracy;
     v_.assign(v, v + nv_), acceleration_.assign(origin.acceleration, origin.acceleration + nv_);

@@ -16,6 +16,7 @@ struct Expanding {
     double probe_time, probe_turn;  // shares of duration and turn at which it is held to the truth
     double least_turn;              // share of the largest turn of a slip with which any of them is turned
     double middle;                  // share of the duration for which a change of velocity that grows evenly has acted
+    int turns;                      // coordinates of slips that are free to turn, each of which costs a look
 };
 
 // A state in a mode of a robot whose drive has no memory, and the acceleration there.
