@@ -1,7 +1,7 @@
 """Contacts between bodies as plain arrays.
 
 Known are spheres of a radius greater than zero that touch spheres, capsules, boxes or hulls, points without one that
-touch all of these but spheres, and edges of hulls and boxes and axes of capsules across each other.
+touch all of these but spheres, edges of hulls and boxes and axes of capsules across each other, and ellipsoids.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...common.arrays import Array
-from ..plain_robot import PlainContact, PlainCorner, PlainEdges, PlainFrame, PlainSolid, plain_joints
+from ..plain_robot import PlainContact, PlainCorner, PlainEdges, PlainFrame, PlainMet, PlainSolid, plain_joints
 from .edges import EdgeOnEdge
 from .features import FeaturePair, PairShape, PointOnSolid
 from .hulls import Hull
 from .pair_kinematics import N0, TANGENTS, Frame
+from .plain_features import plain_features
 from .polyhedra import Polyhedron, polyhedron_of_box
 from .shapes import Ball, Block, Shape
 
@@ -82,7 +83,7 @@ class _Made:
         """A contact; None where it is not plain."""
         features, one, two = pair.features, pair.joint_a, pair.joint_b
         if not is_plain(features):
-            return None
+            return self._met(pair)
         joint, host = self._number[one], self._hosts[one]
         if isinstance(features, EdgeOnEdge):
             own = self._solid(one, pair.placement_a, features.one, features.radius_a)
@@ -98,6 +99,15 @@ class _Made:
             turned = np.asarray(features.edges @ pair.placement_a.rotation.T)
             corner = PlainCorner(turned, features.corners)
         return PlainContact(joint, centre, radius, host=host, other=other, inner=inner, corner=corner)
+
+    def _met(self, pair: PairShape) -> PlainContact | None:
+        """Features that meet by functions of both places; None where they are not plain."""
+        found = plain_features(pair.features)
+        if found is None:
+            return None
+        turn, centre = np.array(pair.placement_a.rotation), np.array(pair.placement_a.translation)
+        met, other = PlainMet(turn, found, pair.features.extent_a), self._solid(pair.joint_b, pair.placement_b, None)
+        return PlainContact(self._number[pair.joint_a], centre, host=self._hosts[pair.joint_a], other=other, met=met)
 
     def _of_shape(self, joint: int, at: Any, shape: Shape) -> PlainSolid:
         """A solid that a sphere or a point touches."""

@@ -204,6 +204,12 @@ void bind_cruises(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("host"), nb::arg("arm"), nb::arg("solid"),
             nb::arg("sharp").none(), nb::arg("other_host"), nb::arg("other_arm"))
+        .def("add_features",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, int host, double arm,
+                std::shared_ptr<const Solid> solid, const Met& met, int other_host, double other_arm) {
+                 gaps.contacts.push_back(featured(joint, centre, solid, met));
+                 gaps.hosts.push_back({{host, arm}, {other_host, other_arm}});
+             })
         .def("add_idle",
              [](Gaps& gaps, double gap) {
                  Contact contact;

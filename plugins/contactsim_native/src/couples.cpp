@@ -79,7 +79,7 @@ Couples::Couples(const std::vector<Contact>& contacts) {
     };
     for (std::size_t i = 0; i < contacts.size(); ++i) {
         const Contact& contact = contacts[i];
-        if (!contact.other) {
+        if (!contact.other || (contact.features && std::isinf(contact.features->other_extent))) {
             alone_.push_back(static_cast<int>(i));
             continue;
         }
@@ -87,10 +87,16 @@ Couples::Couples(const std::vector<Contact>& contacts) {
         const int one = box_of(contact.joint, own), two = box_of(contact.other->joint, contact.other.get());
         if (own) {
             hold_solid(*own, boxes_[one]);
+        } else if (contact.features) {
+            boxes_[one].hold(contact.centre, contact.features->extent);
         } else {
             boxes_[one].hold(contact.centre, contact.radius);
         }
-        hold_solid(*contact.other, boxes_[two]);
+        if (contact.features) {
+            boxes_[two].hold(contact.other->place, contact.features->other_extent);
+        } else {
+            hold_solid(*contact.other, boxes_[two]);
+        }
         const auto [place, added] = known.emplace(std::minmax(one, two), static_cast<int>(couples_.size()));
         if (added) couples_.push_back({one, two, {}});
         couples_[place->second].contacts.push_back(static_cast<int>(i));
@@ -121,7 +127,9 @@ std::vector<int> Couples::within(double distance, const Sweep& sweep) const {
 std::vector<int> low_gaps(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
                           double lowest, const Sweep& sweep, const double* q) {
     std::vector<int> found = couples.within(lowest, sweep);
-    const auto is_high = [&](int i) { return gap_of(ground, contacts[i], sweep, q) > lowest; };
+    const auto is_high = [&](int i) {
+        return contacts[i].is_measured() && gap_of(ground, contacts[i], sweep, q) > lowest;
+    };
     found.erase(std::remove_if(found.begin(), found.end(), is_high), found.end());
     return found;
 }

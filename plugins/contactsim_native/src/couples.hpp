@@ -41,7 +41,7 @@ class Couples {
 };
 
 // Contacts whose gaps are at most so large, in rising order, those of bodies that are apart left out, where joints'
-// places are known. High above hills a gap is any number of its sign.
+// places are known, and all near ones whose gaps are no distances. High above hills a gap is any number of its sign.
 std::vector<int> low_gaps(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
                           double lowest, const Sweep& sweep, const double* q);
 

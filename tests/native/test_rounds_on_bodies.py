@@ -1,0 +1,115 @@
+"""Ellipsoids against other bodies in C++ against those in Python."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import contactsim as cs
+
+from .compared_events import compared
+from .test_pairs import FIELD, MATRIX, TIGHT, TIME, compare_derivatives, flows, off
+from .test_polyhedra import beside_a_wall, box, capsule, closed_in, compare_guards, hull, sharp, thrown, touching
+
+pytest.importorskip("contactsim_native")
+
+STATE = 1e-9  # of two runs whose steps are the same but for rounding
+Array = np.ndarray
+
+
+def ellipsoid() -> cs.Robot:
+    """One of half a kilogram."""
+    return cs.Robot.ellipsoid(0.5, (0.05, 0.08, 0.03), friction=0.4)
+
+
+def both(one: cs.Robot, two: cs.Robot) -> cs.Robot:
+    """Two bodies."""
+    return cs.Robot.merge([one, two], ["a", "b"])
+
+
+WORLDS = {
+    "ellipsoid on ball": lambda: both(cs.Robot.sphere(0.5, 0.06, friction=0.3), ellipsoid()),
+    "ellipsoid on ellipsoid": lambda: both(ellipsoid(), ellipsoid()),
+    "ellipsoid on box": lambda: both(box(0.1, 0.08, 0.06), ellipsoid()),
+    "ellipsoid on hull": lambda: both(hull(), ellipsoid()),
+    "ellipsoid on capsule": lambda: both(capsule(), ellipsoid()),
+    "ellipsoid on cylinder": lambda: both(cs.Robot.cylinder(0.5, 0.05, 0.1, friction=0.4), ellipsoid()),
+    "ellipsoid on cone": lambda: both(cs.Robot.cone(0.5, 0.05, 0.1, friction=0.4), ellipsoid()),
+    "ellipsoid on a wall": lambda: beside_a_wall(ellipsoid()),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_motion_and_guards_of_touching_bodies_are_those_of_python(name: str) -> None:
+    """Wherever they touch, of both bodies."""
+    system, rng, looked = cs.ContactSystem(WORLDS[name]()), np.random.default_rng(3), 0
+    world = system.on_engine("python").world
+    known = world.mechanism.plain_robot
+    assert known is not None and all(contact is not None for contact in known.contacts)
+    for _ in range(14):
+        q = touching(rng, world, np.array(system.robot.nominal))
+        if not len(q):
+            continue
+        mode, x = closed_in(rng, world, q), np.concatenate([q, rng.normal(size=world.nv)])
+        found = flows(system, mode, x)
+        if found is None:
+            continue
+        one, other = found
+        compiled, python = (flow.motion(0.0, x) for flow in found)
+        assert compiled.others is not None  # that is what the engine says, and Python does not
+        assert off(compiled.acceleration, python.acceleration) < FIELD
+        assert off(compiled.forces, python.forces) < FIELD
+        assert off(one.arc.compiled.slips(0.0, x), python.rates) < FIELD  # type: ignore[union-attr]
+        compare_guards(one, other, x)
+        compare_derivatives(one, other, x)
+        looked += len(mode.closed)
+    assert looked > 8
+
+
+def smooth(rng: np.random.Generator) -> cs.Robot:
+    """Mostly an ellipsoid, else a ball, a capsule or what is sharp."""
+    look, kind = {"friction": 0.3, "restitution": 0.5}, int(rng.integers(6))
+    if kind < 3:
+        return cs.Robot.ellipsoid(0.5, tuple(rng.uniform(0.04, 0.1, 3).tolist()), **look)
+    if kind < 5:
+        return cs.Robot.sphere(0.5, 0.06, **look) if kind == 3 else cs.Robot.capsule(0.5, 0.04, 0.15, **look)
+    return sharp(rng)
+
+
+BODIES = {"ellipsoids": smooth}
+
+
+@pytest.mark.parametrize(("body", "seed"), list(product(BODIES, range(6))))
+def test_runs_of_thrown_bodies_are_those_of_python(body: str, seed: int) -> None:
+    """Event by event, and in their states."""
+    system, state = thrown(seed, body=BODIES[body])
+    one, other = (
+        cs.simulate(system, state, (0.0, 0.3), engine=engine, tolerances=TIGHT) for engine in ("native", "python")
+    )
+    assert one.status is other.status is cs.Status.FINISHED
+    assert len(one.events) > 0
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert max(abs(a.time - b.time) for a, b in zip(one.all_events, other.all_events, strict=True)) < TIME
+    assert off(one.final_x, other.final_x) < STATE
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_each_event_of_thrown_bodies_is_resolved_as_in_python(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one call, and differentiated in one."""
+    counts = compared(monkeypatch)
+    for seed in range(6):
+        system, state = thrown(seed, body=BODIES[body])
+        cs.linearize(cs.simulate(system, state, (0.0, 0.25), engine="native")).matrix()
+    assert counts.asked > 12 and counts.answered > 0.9 * counts.asked
+    assert counts.differentiated > 12 and counts.known > 0.9 * counts.differentiated
+
+
+@pytest.mark.parametrize(("body", "seed"), list(product(BODIES, (1, 2))))
+def test_derivatives_of_runs_of_thrown_bodies_are_those_of_python(body: str, seed: int) -> None:
+    """Through their impacts."""
+    system, state = thrown(seed, body=BODIES[body])
+    runs = [cs.simulate(system, state, (0.0, 0.25), engine=engine) for engine in ("native", "python")]
+    one, other = (cs.linearize(run).matrix() for run in runs)
+    assert off(one, other) < MATRIX
