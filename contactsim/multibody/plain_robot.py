@@ -16,7 +16,7 @@ from .kinematics.tangents import InPlane, Tangents, axes
 from .terrain.surface import Plane, Terrain
 
 if TYPE_CHECKING:
-    from .geometry.plain_features import PlainSmooth as PlainFeatures
+    from .geometry.plain_features import PlainFeatures
     from .geometry.plain_flats import PlainFlat
     from .geometry.polyhedra import Polyhedron
     from .terrain.plain_hills import PlainHills
@@ -92,6 +92,7 @@ class PlainEdges(NamedTuple):
         solid: of the own edge.
         own, other: numbers of both edges.
         extent, lever, deepest, held, rim: of these [m].
+        blunt, standing: of these.
     """
 
     solid: PlainSolid
@@ -102,6 +103,8 @@ class PlainEdges(NamedTuple):
     deepest: float
     held: float
     rim: float
+    blunt: bool
+    standing: Array | None
 
 
 class PlainCorner(NamedTuple):
@@ -174,11 +177,13 @@ class PlainMet(NamedTuple):
         turn: axes (3, 3) of their body in those of the joint.
         features: both.
         extent: largest distance of what touches of it from the origin of these axes [m].
+        disc: number of the disc that stands by them, or whose rim they are, on that solid; -1: of none.
     """
 
     turn: Array
     features: PlainFeatures
     extent: float
+    disc: int
 
 
 class PlainFrame(NamedTuple):

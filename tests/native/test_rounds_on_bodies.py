@@ -1,4 +1,4 @@
-"""Ellipsoids against other bodies in C++ against those in Python."""
+"""Ellipsoids and cylinders against other bodies in C++ against those in Python."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def ellipsoid() -> cs.Robot:
     return cs.Robot.ellipsoid(0.5, (0.05, 0.08, 0.03), friction=0.4)
 
 
+def cylinder() -> cs.Robot:
+    """One of half a kilogram."""
+    return cs.Robot.cylinder(0.5, 0.05, 0.1, friction=0.4)
+
+
 def both(one: cs.Robot, two: cs.Robot) -> cs.Robot:
     """Two bodies."""
     return cs.Robot.merge([one, two], ["a", "b"])
@@ -35,8 +40,14 @@ WORLDS = {
     "ellipsoid on box": lambda: both(box(0.1, 0.08, 0.06), ellipsoid()),
     "ellipsoid on hull": lambda: both(hull(), ellipsoid()),
     "ellipsoid on capsule": lambda: both(capsule(), ellipsoid()),
-    "ellipsoid on cylinder": lambda: both(cs.Robot.cylinder(0.5, 0.05, 0.1, friction=0.4), ellipsoid()),
+    "ellipsoid on cylinder": lambda: both(cylinder(), ellipsoid()),
     "ellipsoid on cone": lambda: both(cs.Robot.cone(0.5, 0.05, 0.1, friction=0.4), ellipsoid()),
+    "ball on cylinder": lambda: both(cylinder(), cs.Robot.sphere(0.5, 0.05, friction=0.3)),
+    "cylinder on box": lambda: both(box(0.1, 0.08, 0.06), cylinder()),
+    "cylinder on hull": lambda: both(hull(), cylinder()),
+    "cylinder on capsule": lambda: both(capsule(), cylinder()),
+    "cylinder on cylinder": lambda: both(cylinder(), cylinder()),
+    "cylinder on a wall": lambda: beside_a_wall(cylinder()),
     "ellipsoid on a wall": lambda: beside_a_wall(ellipsoid()),
 }
 
@@ -78,7 +89,15 @@ def smooth(rng: np.random.Generator) -> cs.Robot:
     return sharp(rng)
 
 
-BODIES = {"ellipsoids": smooth}
+def turned(rng: np.random.Generator) -> cs.Robot:
+    """Mostly a cylinder, else an ellipsoid, a ball, a capsule or what is sharp."""
+    if rng.integers(2):
+        return smooth(rng)
+    radius, length = rng.uniform([0.04, 0.06], [0.08, 0.2]).tolist()
+    return cs.Robot.cylinder(0.5, radius, length, friction=0.3, restitution=0.5)
+
+
+BODIES = {"ellipsoids": smooth, "cylinders": turned}
 
 
 @pytest.mark.parametrize(("body", "seed"), list(product(BODIES, range(6))))

@@ -257,7 +257,8 @@ void bind_cruises(nb::module_& m) {
         .def("add_side",
              [](PythonArc& arc, int closed, int side) {
                  demand(closed >= 0 && closed < static_cast<int>(arc.mode.closed.size()) &&
-                            arc.mode.closed[closed].contact.region && side != 0,
+                            arc.mode.closed[closed].contact.region &&
+                            (side != 0 || arc.mode.closed[closed].contact.features),
                         "a contact in a region, and one of its sides");
                  Guard guard(GuardKind::side);
                  guard.closed = closed, guard.side = side;
@@ -424,7 +425,7 @@ void bind_cruises(nb::module_& m) {
             sweep.prepare(robot);
             sweep.ground = mode.terrain.at(t);
             sweep.places(robot, x.data());
-            return low_gaps(mode, gaps.contacts, gaps.couples, distance, sweep, x.data());
+            return near_ones(mode, gaps.contacts, gaps.couples, distance, sweep, x.data());
         },
         "Contacts whose gaps are at most so large, in rising order.");
 

@@ -64,6 +64,7 @@ struct Sharp {
 struct Met {
     std::shared_ptr<const native::FeaturePair> features;
     native::Mat3 turn;
+    int disc;
 };
 
 inline native::Contact feature(native::Contact contact, std::shared_ptr<const native::HillFeature> on_hills) {
@@ -89,7 +90,7 @@ inline native::Contact pair(int joint, const std::vector<double>& centre, double
 inline native::Contact featured(int joint, const std::vector<double>& centre,
                                 std::shared_ptr<const native::Solid> solid, const Met& met) {
     native::Contact contact = point(joint, centre, 0.0);
-    contact.other = solid, contact.features = met.features, contact.turn = met.turn;
+    contact.other = solid, contact.features = met.features, contact.turn = met.turn, contact.disc = met.disc;
     contact.extent = met.features->extent;
     return contact;
 }

@@ -14,6 +14,7 @@ constexpr double EPSILON = std::numeric_limits<double>::epsilon();
 constexpr double PI = 3.14159265358979323846;
 constexpr int ZOOMS = 3, SAMPLES = 25, DISTANCE_ROUNDS = 60;  // see closest_points/ellipsoids.py
 constexpr double CLOSE = 1e-9;
+constexpr double BESIDE = 1e-3, NEAR_AXIS = 0.1, KINK = 1e-13;  // see closest_points/search.py
 
 double largest(const Vec3& a) {
     return std::max({std::abs(a.x), std::abs(a.y), std::abs(a.z)});
@@ -40,7 +41,13 @@ std::array<Vec3, 2> ways_across(const Vec3& axis) {
 template <class T>
 Vector3<T> core_of(const SmoothPiece& piece, const Vector3<T>& m) {
     using std::sqrt;
-    if (piece.kind != Kind::ellipsoid) return held<T>(piece.centre);
+    if (piece.kind == Kind::circle) {
+        const Vector3<T> axis = constant<T>(piece.axis), across = m - axis * dot(axis, m);
+        const T square = dot(across, across);
+        const T size = real(square) > 0.0 ? sqrt(square) : T(1.0);
+        return constant<T>(piece.centre) + across * (T(piece.radius) / size);
+    }
+    if (piece.kind != Kind::ellipsoid) return constant<T>(piece.centre);
     const Vector3<T> square = scaled(times(piece.radii, piece.radii), m);
     return square * (T(1.0) / sqrt(dot(m, square)));
 }
@@ -49,6 +56,14 @@ template <class T>
 Matrix3<T> bend_of(const SmoothPiece& piece, const Vector3<T>& m) {
     using std::sqrt;
     const Vector3<T> zero{};
+    if (piece.kind == Kind::circle) {  // R (1 - a a^T - e e^T) / |m_t|
+        const Vector3<T> axis = constant<T>(piece.axis), across = m - axis * dot(axis, m);
+        const T size = length(across), share = T(piece.radius) / size;
+        const Vector3<T> e = across * (T(1.0) / size);
+        return {(Vector3<T>{1.0, 0.0, 0.0} - axis * axis.x - e * e.x) * share,
+                (Vector3<T>{0.0, 1.0, 0.0} - axis * axis.y - e * e.y) * share,
+                (Vector3<T>{0.0, 0.0, 1.0} - axis * axis.z - e * e.z) * share};
+    }
     if (piece.kind != Kind::ellipsoid) return {zero, zero, zero};
     const Vec3 squares = times(piece.radii, piece.radii);
     const Vector3<T> square = scaled(squares, m);
@@ -67,14 +82,14 @@ SideOf<T> side(const SmoothPiece& piece, const PoseOf<T>& pose, const Vector3<T>
     SideOf<T> found{{}, R * bend_of(piece, local) * R.transposed(), piece.slides(), {}, {}, piece.offset};
     Vector3<T> core = core_of(piece, local);
     if (piece.kind == Kind::ring) {
-        const Vector3<T> u = held<T>(piece.across[0]), v = held<T>(piece.across[1]);
+        const Vector3<T> u = constant<T>(piece.across[0]), v = constant<T>(piece.across[1]);
         const T angle = s[0] / T(piece.radius), C = cos(angle), S = sin(angle);
         const Vector3<T> e = u * C + v * S;
         core += e * T(piece.radius);
         found.D[0] = R * (v * C - u * S), found.C[0] = R * (e * T(-1.0 / piece.radius));
     } else {
         for (int k = 0; k < found.count; ++k) {
-            const Vector3<T> way = held<T>(piece.kind == Kind::plane ? piece.across[k] : piece.axis);
+            const Vector3<T> way = constant<T>(piece.kind == Kind::plane ? piece.across[k] : piece.axis);
             core += way * s[k];
             found.D[k] = R * way, found.C[k] = {};
             found.r -= s[k] * T(piece.sine_of(k));
@@ -239,6 +254,72 @@ Vec3 climbing_step(const std::array<Vec3, 2>& tangents, int count, const Vec3& a
     return tangents[0] * (C * one - S * two) + tangents[1] * (S * one + C * two);
 }
 
+// Of discs alone: the sine of the smallest angle between n and the axis of one; 1: there is none.
+double least_sine(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, const Vec3& n) {
+    double least = 1.0;
+    if (a.kind == Kind::circle) least = std::min(least, length(cross(poses[0].R * a.axis, n)));
+    if (b.kind == Kind::circle) least = std::min(least, length(cross(poses[1].R * b.axis, n)));
+    return least;
+}
+
+// From n along the axis of a disc: the normal near it of the largest g, if the other piece is beside the disc.
+std::optional<Vec3> beside(const SmoothPiece& disc, const PoseOf<double>& pose, const SideOf<double>& other,
+                           const Vec3& n, double sense) {
+    const Vec3 axis = pose.R * disc.axis;
+    Vec3 way = other.p - pose.o - pose.R * disc.centre;
+    const double height = dot(axis, way);
+    way = way - axis * height;
+    const double size = length(way);
+    if (!(size > disc.radius)) return {};
+    way = way * (sense / size);
+    const double bend = dot(way, other.S * way) + std::abs(height);
+    const double turn = bend > 0.0 ? std::min((size - disc.radius) / bend, BESIDE) : BESIDE;
+    const Vec3 found = n + way * turn;
+    return found * (1.0 / length(found));
+}
+
+// A normal by the axis of a disc; flat: g is largest on the axis, along which it is.
+struct Jump {
+    Vec3 n;
+    bool flat;
+};
+
+// Where a step of some size from n leads past the axis of a disc: the best normal by that.
+std::optional<Jump> past_axis(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, const Vec3& n,
+                              double size) {
+    const std::array<const SmoothPiece*, 2> both{&a, &b};
+    int number = -1;
+    double sine = std::min(NEAR_AXIS, size);
+    Vec3 axis;
+    for (int k = 0; k < 2; ++k) {
+        if (both[k]->kind != Kind::circle) continue;
+        Vec3 own = poses[k].R * both[k]->axis;
+        if (!(dot(own, n) > 0.0)) own = -own;
+        const double away = length(cross(own, n));
+        if (0.0 < away && away < sine) sine = away, number = k, axis = own;
+    }
+    if (number < 0) return {};
+    const auto sides = sides_of(a, b, poses, axis);
+    const auto there = beside(*both[number], poses[number], sides[1 - number], axis, number == 0 ? -1.0 : 1.0);
+    if (there) return Jump{*there, false};
+    const Vec3 found = axis + (n - axis * dot(axis, n)) * (KINK / sine);
+    return Jump{found * (1.0 / length(found)), true};
+}
+
+// Where n is along the axis of a disc that the other piece is beside: a normal off that kink of g, uphill.
+std::optional<Vec3> off_axis(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, const Vec3& n,
+                             const ClosestRules& rules) {
+    const auto sides = sides_of(a, b, poses, n);
+    const std::array<const SmoothPiece*, 2> both{&a, &b};
+    for (int k = 0; k < 2; ++k) {
+        const SmoothPiece& disc = *both[k];
+        if (disc.kind != Kind::circle || !(length(cross(poses[k].R * disc.axis, n)) < rules.flat)) continue;
+        const auto found = beside(disc, poses[k], sides[1 - k], n, k == 0 ? -1.0 : 1.0);
+        if (found) return found;
+    }
+    return {};
+}
+
 // The normal of largest g across the slides, of which there is one or none.
 bool climb(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, Vec3& n, const std::optional<Vec3>& slide,
            const ClosestRules& rules) {
@@ -254,6 +335,15 @@ bool climb(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, Vec3&
         if (steepest <= rules.exact * rounding(sides)) return true;
         Vec3 step = climbing_step(tangents, count, apart, g, a.offset + b.offset, sides);
         const double size = length(step);
+        if (const auto jump = slide ? std::optional<Jump>{} : past_axis(a, b, poses, n, size)) {
+            const auto there = sides_of(a, b, poses, jump->n);
+            if (dot(jump->n, there[0].p - there[1].p) > g + rules.exact * rounding(sides)) {
+                n = jump->n, sides = there;
+                if (jump->flat) return true;
+                continue;
+            }
+            if (jump->flat && largest(jump->n - n) <= rules.settled) return true;
+        }
         step = step * (1.0 / std::max(size, 1.0));
         bool gained = false;
         for (int half = 0; half < rules.halvings && !gained; ++half, step = step * 0.5) {
@@ -262,7 +352,7 @@ bool climb(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, Vec3&
             if (dot(trial, there[0].p - there[1].p) <= g - rules.exact * rounding(sides)) continue;
             gained = true, n = trial, sides = there;
         }
-        if (!gained || size < std::max(rules.rough, rules.settled)) return true;
+        if (!gained || size < std::max(rules.rough * least_sine(a, b, poses, n), rules.settled)) return true;
     }
     const double g = dot(n, sides[0].p - sides[1].p);
     return std::abs(g - halfway) <= rules.rounds * rules.exact * rounding(sides);
@@ -292,6 +382,10 @@ SmoothPiece SmoothPiece::plane(const Vec3& centre, const Vec3& normal, double of
 
 SmoothPiece SmoothPiece::ring(const Vec3& centre, const Vec3& axis, double radius) {
     return {Kind::ring, centre, 0.0, axis, radius, 0.0, {}, ways_across(axis)};
+}
+
+SmoothPiece SmoothPiece::circle(const Vec3& centre, const Vec3& axis, double radius) {
+    return {Kind::circle, centre, 0.0, axis, radius, 0.0, {}, {}};
 }
 
 SmoothPiece SmoothPiece::ellipsoid(const Vec3& radii) {
@@ -335,6 +429,10 @@ std::optional<Unknowns<double>> closest(const SmoothPiece& a, const SmoothPiece&
     if (!(length(n) > 0.0)) return {};
     n = n * (1.0 / length(n));
     if (b.kind != Kind::plane && !climb(a, b, poses, n, slide, rules)) return {};
+    if (const auto beside = b.kind == Kind::circle ? off_axis(a, b, poses, n, rules) : std::optional<Vec3>{}) {
+        n = *beside;
+        if (!climb(a, b, poses, n, slide, rules)) return {};
+    }
     const auto sides = sides_of(a, b, poses, n);
     const Vec3 apart = sides[0].p - sides[1].p;
     Unknowns<double> y{n.x, n.y, n.z, dot(n, apart) - a.offset - b.offset, 0.0, 0.0};

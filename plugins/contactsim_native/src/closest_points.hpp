@@ -13,13 +13,13 @@
 namespace native {
 
 struct SmoothPiece {
-    enum class Kind { point, line, slant, plane, ring, ellipsoid };
+    enum class Kind { point, line, slant, plane, ring, circle, ellipsoid };
 
     Kind kind;
     Vec3 centre;
     double offset = 0.0;           // r, by which the surface lies outside of the core along m [m]
-    Vec3 axis;                     // of a line, a slant (towards its tip) or a ring; of a plane its normal
-    double radius = 0.0;           // of a ring [m]
+    Vec3 axis;                     // of a line, a slant (towards its tip), a ring or circle; of a plane its normal
+    double radius = 0.0;           // of a ring, or of a circle: the rim of a disc [m]
     double sine = 0.0;             // of a slant: of n . b = s
     Vec3 radii;                    // of an ellipsoid, along the axes of its body [m]
     std::array<Vec3, 2> across{};  // of a plane its slides; of a ring where its slide begins, and whither
@@ -32,6 +32,7 @@ struct SmoothPiece {
     static SmoothPiece slant(const Vec3& tip, const Vec3& axis, double sine);
     static SmoothPiece plane(const Vec3& centre, const Vec3& normal, double offset);
     static SmoothPiece ring(const Vec3& centre, const Vec3& axis, double radius);
+    static SmoothPiece circle(const Vec3& centre, const Vec3& axis, double radius);
     static SmoothPiece ellipsoid(const Vec3& radii);
 };
 
@@ -74,14 +75,15 @@ struct SettledOf {
 // Thresholds by name: those of contactsim's multibody/zero.py and of the modules above.
 struct ClosestRules {
     double rough, settled;                // turns of a normal that are rounding [rad]
+    double flat;                          // angle to the axis of a disc below which a normal is along it [rad]
     int rounds, halvings, newton_rounds;  // of searches
     double exact;                         // in units of rounding of the places
 };
 
 using Poses = std::array<PoseOf<double>, 2>;
 
-// y of the closest points of A, a point or an ellipsoid, and B, from any vector on the side of A; none where they have
-// no one normal, or it was not found.
+// y of the closest points of A, a point, an ellipsoid or a circle, and B, from any vector on the side of A; none where
+// they have no one normal, or it was not found.
 std::optional<Unknowns<double>> closest(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses,
                                         const Vec3& towards, const ClosestRules& rules);
 

@@ -157,6 +157,17 @@ bool Contact::takes_over() const {
     return features ? features->takes_over : is_kinked() || !beside.empty();
 }
 
+bool Contact::is_measured() const {
+    return edges ? !edges->blunt : !features || features->measured;
+}
+
+bool is_on_standing_disc(const ContactMode& mode, const Contact& contact) {
+    if (contact.disc < 0 || contact.region) return false;
+    return std::any_of(mode.closed.begin(), mode.closed.end(), [&](const Closed& closed) {
+        return closed.contact.disc == contact.disc && closed.contact.features->holds_disc;
+    });
+}
+
 PairPlaces places_of(const Contact& contact, const Sweep& sweep) {
     const Solid& other = *contact.other;
     const Mat3 turn = contact.joint < 0 ? contact.turn : sweep.turn[contact.joint] * contact.turn;
@@ -743,6 +754,15 @@ bool counts(const Contact& contact, const Meeting& meeting) {
     return contact.meets_corners || contact.region || !meeting.corner;
 }
 
+// The gap of open features; while their disc stands, its points are not raised, and the rim that lies there is off.
+double open_gap(const ContactMode& mode, const Contact& contact, const PairPlaces& places) {
+    const FeaturePair& features = *contact.features;
+    if (!is_on_standing_disc(mode, contact)) return features.look(places).gap;
+    if (features.holds_disc) return features.standing_gap(places);
+    const double gap = features.look(places).gap;
+    return features.lies(places) ? std::max(gap, 0.0) + contact.other->rules.off : gap;
+}
+
 // How far what touches a solid is from leaving its region. A corner ends where its normal leaves those of the corner:
 // towards an edge of its own body it is the way along that to the point which is nearest to the core of the solid.
 double solid_margin(const Contact& contact, int side, const Sweep& sweep) {
@@ -772,7 +792,8 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
     }
     if (contact.features) {
         const PairPlaces places = places_of(contact, sweep);
-        return contact.region ? contact.features->gap(places, *contact.region) : contact.features->look(places).gap;
+        if (contact.region) return contact.features->gap(places, *contact.region);
+        return open_gap(mode, contact, places);
     }
     if (contact.other) {
         const Meeting meeting = met(contact, sweep);
@@ -856,20 +877,30 @@ Nearing edges_nearing(const Contact& contact, const Sweep& sweep) {
     return {found.gap, rate_at(lines.p + lines.a * lines.s, lines.normal(found.sense)), true, found.piece()};
 }
 
-// The same of features that meet by functions of places.
-Nearing features_nearing(const Contact& contact, const Sweep& sweep) {
+// Features that meet by functions of places, while they are open, by a mode in which their disc may stand.
+FeatureLook look_of(const ContactMode& mode, const Contact& contact, const PairPlaces& places) {
+    const FeaturePair& features = *contact.features;
+    if (contact.region) return {features.gap(places, *contact.region), true, false, *contact.region};
+    FeatureLook seen = features.look(places);
+    if (!is_on_standing_disc(mode, contact)) return seen;
+    if (features.holds_disc) {
+        seen.gap = features.standing_gap(places), seen.smooth = true, seen.piece = 0;
+    } else if (features.lies(places)) {
+        seen.gap = std::max(seen.gap, 0.0) + contact.other->rules.off, seen.touches = false;
+    }
+    return seen;
+}
+
+// The same of these.
+Nearing features_nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
     const FeaturePair& features = *contact.features;
     const MotionsOf<double> motions = motions_of(contact, sweep);
-    FeatureLook seen;
-    if (contact.region) {
-        seen = {features.gap(motions.places, *contact.region), true, false, *contact.region};
-    } else {
-        seen = features.look(motions.places);
-    }
-    if (features.passing && (!seen.touches || seen.lifted)) return {seen.gap, 0.0, false, 0, !seen.lifted};
+    const FeatureLook seen = look_of(mode, contact, motions.places);
+    if (features.passing && (!seen.touches || seen.lifted)) return {seen.gap, 0.0, false, 0, !seen.touches};
+    if (!seen.smooth) return {seen.gap, 0.0, false};
     const MeetOf<double> met = features.meet(motions, seen.region);
     const Spatial against = motions.V_a + motions.V_b * -1.0;
-    return {seen.gap, dot(met.n, against.linear + cross(against.angular, met.x)), true};
+    return {seen.gap, dot(met.n, against.linear + cross(against.angular, met.x)), true, seen.piece};
 }
 
 }  // namespace
@@ -878,7 +909,7 @@ Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sw
     if (contact.is_limit()) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
     if (contact.idle) return {*contact.idle, 0.0, true};
     if (contact.edges) return edges_nearing(contact, sweep);
-    if (contact.features) return features_nearing(contact, sweep);
+    if (contact.features) return features_nearing(mode, contact, sweep);
     if (contact.is_flat()) {
         const std::optional<MovingSpot> spot = spot_on_hills(contact, sweep, false);
         if (!spot) return {NAN, 0.0, false};

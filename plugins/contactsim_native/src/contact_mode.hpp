@@ -47,6 +47,7 @@ struct Contact {
     double extent = 0.0;                      // of what touches, from the centre [m]
     std::shared_ptr<const FeaturePair> features;  // what of its body meets what of the solid, by functions of places
     Mat3 turn;                                    // of these: the axes of its body in those of the joint
+    int disc = -1;                                // of these: the disc that stands by such a point, or whose rim it is
     std::shared_ptr<const HillFeature> feature;
     std::shared_ptr<const Rounded> round;  // on a plane, around its centre; none: it is a sphere
     std::optional<double> idle;  // gap of one that never touches, since others are in its place [m]
@@ -55,7 +56,7 @@ struct Contact {
     bool is_flat() const { return feature && !feature->corner; }  // on hills, and no sphere
     bool is_kinked() const;                                       // whether its open gap jumps, or bends sharply
     bool takes_over() const;                                            // from others of its bodies, and they from it
-    bool is_measured() const { return !features || features->measured; }  // whether its open gap is a distance
+    bool is_measured() const;                                           // whether its open gap is a distance
 };
 
 // smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;
@@ -237,6 +238,9 @@ double distance_between(const Contact& contact, const Sweep& sweep);
 // velocities are known.
 PairPlaces places_of(const Contact& contact, const Sweep& sweep);
 MotionsOf<double> motions_of(const Contact& contact, const Sweep& sweep);
+
+// Whether closed points hold the disc that an open feature belongs to: none of its points is raised, its rim is off.
+bool is_on_standing_disc(const ContactMode& mode, const Contact& contact);
 
 // The region in which features are held, or are.
 Region held_region(const Contact& contact, const PairPlaces& places);

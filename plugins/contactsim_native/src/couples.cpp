@@ -88,7 +88,7 @@ Couples::Couples(const std::vector<Contact>& contacts) {
         if (own) {
             hold_solid(*own, boxes_[one]);
         } else if (contact.features) {
-            boxes_[one].hold(contact.centre, contact.features->extent);
+            boxes_[one].hold(contact.centre, contact.features->extent + contact.features->radius);
         } else {
             boxes_[one].hold(contact.centre, contact.radius);
         }
@@ -127,10 +127,18 @@ std::vector<int> Couples::within(double distance, const Sweep& sweep) const {
 std::vector<int> low_gaps(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
                           double lowest, const Sweep& sweep, const double* q) {
     std::vector<int> found = couples.within(lowest, sweep);
-    const auto is_high = [&](int i) {
-        return contacts[i].is_measured() && gap_of(ground, contacts[i], sweep, q) > lowest;
-    };
+    const auto is_high = [&](int i) { return gap_of(ground, contacts[i], sweep, q) > lowest; };
     found.erase(std::remove_if(found.begin(), found.end(), is_high), found.end());
+    return found;
+}
+
+std::vector<int> near_ones(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
+                           double distance, const Sweep& sweep, const double* q) {
+    std::vector<int> found = couples.within(distance, sweep);
+    const auto is_far = [&](int i) {
+        return contacts[i].is_measured() && gap_of(ground, contacts[i], sweep, q) > distance;
+    };
+    found.erase(std::remove_if(found.begin(), found.end(), is_far), found.end());
     return found;
 }
 

@@ -41,8 +41,12 @@ class Couples {
 };
 
 // Contacts whose gaps are at most so large, in rising order, those of bodies that are apart left out, where joints'
-// places are known, and all near ones whose gaps are no distances. High above hills a gap is any number of its sign.
+// places are known. High above hills a gap is any number of its sign.
 std::vector<int> low_gaps(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
                           double lowest, const Sweep& sweep, const double* q);
+
+// The same, and all whose gaps are no distances, of bodies that may be so near.
+std::vector<int> near_ones(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
+                           double distance, const Sweep& sweep, const double* q);
 
 }  // namespace native

@@ -62,7 +62,7 @@ Mat3 real(const Matrix3<T>& a) {
 
 // A vector that does not change.
 template <class T>
-Vector3<T> held(const Vec3& a) {
+Vector3<T> constant(const Vec3& a) {
     return {a.x, a.y, a.z};
 }
 

@@ -30,11 +30,14 @@ struct MeetOf {
 using PairPlaces = PlacesOf<double>;
 
 // What is open: its gap; whether it touches with these features (of what passes; the gap of others is always theirs),
-// whether its gap is raised, where it could touch else, and the region in which it is met.
+// whether its gap is raised, where it could touch else, the region in which it is met, and whether its gap is smooth
+// there, on which piece (of two looks that are smooth the piece is the same where it is so between them, too).
 struct FeatureLook {
     double gap;
     bool touches = true, lifted = false;
     Region region{};
+    bool smooth = true;
+    int piece = 0;
 };
 
 // NaN: there is no such point, and Python tells why.
@@ -52,10 +55,18 @@ class FeaturePair {
     // Bound of what the second derivative of the gap has besides the accelerations of the bodies.
     virtual double bend(const PairPlaces& at, double speed, double spin, double duration) const = 0;
 
+    // Whether the disc of a rim lies on the plane that it meets; and the gap of what belongs to a disc that stands.
+    virtual bool lies(const PairPlaces&) const { return false; }
+    virtual double standing_gap(const PairPlaces& at) const { return look(at).gap; }
+
     bool passing = false;     // told of while it is closed only: its open gap jumps where others are nearer
     bool kinked = false;      // its open gap jumps, or bends sharply
     bool takes_over = false;  // from others of its bodies, and they from it
     bool measured = false;    // its open gap is lost no faster than points of its bodies approach each other
+    bool corner = false;      // a point without radius
+    bool holds_disc = false;  // a point of a rim on which its disc stands
+    double radius = 0.0;      // of what is around what touches [m]
+    double arm = 0.0;         // of what passes: a size below whose share it is close to touching [m]
     double extent = 0.0, other_extent = 0.0;  // of what touches, from the origins [m]; infinite: endless
 };
 

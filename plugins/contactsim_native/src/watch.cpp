@@ -23,7 +23,7 @@ Looseness looseness_of(const Contact& contact) {
     }
     if (contact.features) {
         const SharpRules& rules = contact.other->rules;
-        if (contact.features->passing) return {rules.loose * contact.features->extent, rules.off};
+        if (contact.features->passing) return {rules.loose * contact.features->arm, rules.off};
     }
     if (!contact.edges && contact.meets_corners) return {-std::numeric_limits<double>::infinity(), 0.0};
     const SharpRules& rules = contact.other->rules;
