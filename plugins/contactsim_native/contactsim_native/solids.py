@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contactsim.multibody import zero
-from contactsim.multibody.geometry import edges
 from contactsim.multibody.plain_robot import PlainContact, PlainSolid
 
 from . import _native
@@ -32,7 +31,6 @@ RULES = {
     "parallel": zero.PARALLEL_EDGES,
     "loose": zero.LOOSE,
     "flat": zero.FLAT,
-    "rise": edges.RISE,
 }
 
 
@@ -42,7 +40,9 @@ NONE_BESIDE = np.zeros((0, 3))
 @lru_cache(maxsize=1)
 def sharp_rules() -> _native.SharpRules:
     """The thresholds of sharp edges and corners."""
-    return filled(_native.SharpRules(), RULES)
+    from contactsim.multibody.geometry.edges import RISE  # which only solids need
+
+    return filled(_native.SharpRules(), {**RULES, "rise": RISE})
 
 
 @lru_cache(maxsize=1024)
