@@ -9,6 +9,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.lazy import NamedTuple, dataclass
 from .closest_points.features import Ellipsoid, Plane, Point
+from .cone_sides import ConeSideOnCone, ConeSideOnLine
 from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
 from .cylinders import Drum, Taper
 from .features import FeaturePair, PointOnSolid
@@ -141,7 +142,40 @@ class PlainRimOnPart:
     part: PlainPart
 
 
-PlainFeatures = PlainSmooth | PlainPoint | PlainStanding | PlainRimOnPart
+class PlainConeOnLine(NamedTuple):
+    """The side of a cone across an edge, or the axis of a capsule or cylinder: see `cone_sides.ConeSideOnLine`.
+
+    Attributes:
+        cone: the radius of its base, and half of its height [m].
+        hull, number, around: of the edge, and the radius around it [m].
+        extent, least: its largest distance from the origin, and the least width of the polyhedron [m].
+    """
+
+    cone: tuple[float, float]
+    hull: Polyhedron
+    number: int
+    around: float
+    extent: float
+    least: float
+
+
+class PlainCones(NamedTuple):
+    """The sides of two cones across each other: the radii of their bases, and half of their heights [m]."""
+
+    own: tuple[float, float]
+    other: tuple[float, float]
+
+
+class PlainTip(NamedTuple):
+    """The tip of a cone on a capsule, the core of which is a hull: see `cylinder_points.ConeTip`."""
+
+    hull: Polyhedron
+    around: float
+    axis: tuple[float, ...]
+    sine: float
+
+
+PlainFeatures = PlainSmooth | PlainPoint | PlainStanding | PlainRimOnPart | PlainConeOnLine | PlainCones | PlainTip
 
 
 class PlainFeaturesOf:
@@ -159,6 +193,8 @@ class PlainFeaturesOf:
             return _standing(features)
         if isinstance(features, PointOnSolid):
             return _point(features)
+        if isinstance(features, ConeSideOnLine | ConeSideOnCone):
+            return _of_cone(features)
         if isinstance(features, RimOnPart):
             return PlainRimOnPart(_rim(features.rim), self._part(features.part))
         return None
@@ -169,8 +205,21 @@ class PlainFeaturesOf:
         return self._parts[part]
 
 
-def _point(features: PointOnSolid) -> PlainPoint | None:
-    """A point or sphere on a cylinder or cone; None on others."""
+def _of_cone(features: ConeSideOnLine | ConeSideOnCone) -> PlainConeOnLine | PlainCones:
+    """The side of a cone."""
+    if isinstance(features, ConeSideOnCone):
+        other = features.other_radius, 0.5 * features.other_height
+        return PlainCones((features.radius, 0.5 * features.height), other)
+    cone, solid = (features.radius, features.half), features.solid
+    least = np.inf if features.around else solid.thickness
+    return PlainConeOnLine(cone, solid, features.number, features.around, features.extent_b, least)
+
+
+def _point(features: PointOnSolid) -> PlainPoint | PlainTip | None:
+    """A point or sphere on a cylinder or cone, or the tip of a cone on a capsule; None on others."""
+    shape = features.shape
+    if type(features) is ConeTip and isinstance(shape, Hull) and not shape.solid.loops and not features.radius:
+        return PlainTip(shape.solid, shape.rounding, tuple(features.axis.tolist()), features.sine)
     if not isinstance(features.shape, Drum | Taper):
         return None
     kind: Literal["ball", "corner", "tip"] = "corner" if type(features) is CornerOnRound else "ball"

@@ -10,12 +10,15 @@ from contactsim.multibody import zero
 from contactsim.multibody.geometry import cylinder_points, edges, rims, smooth
 from contactsim.multibody.geometry.closest_points import equations, search
 from contactsim.multibody.geometry.plain_features import (
+    PlainConeOnLine,
+    PlainCones,
     PlainFeatures,
     PlainPart,
     PlainPoint,
     PlainRimOnPart,
     PlainStanding,
     PlainSurface,
+    PlainTip,
 )
 from contactsim.multibody.plain_robot import PlainMet
 
@@ -124,6 +127,35 @@ def native_standing(point: PlainStanding) -> _native.FeaturePair:
     return _native.StandingPoint(body, point.inner.tolist(), point.axis.tolist(), point.flat, rules)
 
 
+@lru_cache(maxsize=1)
+def cone_rules() -> _native.ConeRules:
+    """The thresholds of sides of cones."""
+    values = {
+        "smoothly_begin": rims.SMOOTHLY[0],
+        "smoothly_end": rims.SMOOTHLY[1],
+        "rim": zero.RIM,
+        "round_rim": zero.ROUND_RIM,
+        "off": zero.OFF,
+        "deep": zero.DEEP,
+        "far_side": zero.FAR_SIDE,
+        "far_bodies": zero.FAR_BODIES,
+        "parallel": zero.PARALLEL_EDGES,
+        "arc": zero.ARC,
+    }
+    return filled(_native.ConeRules(), values)
+
+
+def native_of_cone(features: PlainConeOnLine | PlainCones | PlainTip) -> _native.FeaturePair:
+    """The side of a cone across a line or another one, or the tip of one on a capsule."""
+    if isinstance(features, PlainConeOnLine):
+        edge = _native.EdgeOfBody(native_polyhedron(features.hull), *features[2:])
+        return _native.ConeSideOnLine(_native.Cone(*features.cone), edge, cone_rules())
+    if isinstance(features, PlainCones):
+        return _native.ConeSideOnCone(_native.Cone(*features.own), _native.Cone(*features.other), cone_rules())
+    core = native_polyhedron(features.hull)
+    return _native.TipOnCapsule(core, features.around, list(features.axis), features.sine, sharp_rules())
+
+
 @lru_cache(maxsize=8192)
 def native_features(features: PlainFeatures) -> _native.FeaturePair:
     """Features of two bodies."""
@@ -133,6 +165,8 @@ def native_features(features: PlainFeatures) -> _native.FeaturePair:
         return native_point(features)
     if isinstance(features, PlainStanding):
         return native_standing(features)
+    if isinstance(features, PlainConeOnLine | PlainCones | PlainTip):
+        return native_of_cone(features)
     own, other = native_piece(features.own), native_surface(features.other)
     return _native.SmoothOnSolid(own, other, features.reach, smooth_rules())
 

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "bindings.hpp"
+#include "cone_sides.hpp"
 #include "points_on_shapes.hpp"
 #include "rims.hpp"
 #include "smooth_pairs.hpp"
@@ -122,6 +123,45 @@ void bind_points_on_shapes(nb::module_& m) {
         });
 }
 
+void make_edge(EdgeOfBody* self, std::shared_ptr<const Polyhedron> hull, int number, double around, double extent,
+               double least) {
+    demand(number >= 0 && number < int(hull->edges.size()), "an edge of a polyhedron");
+    new (self) EdgeOfBody{hull, number, around, extent, least};
+}
+
+void bind_cone_sides(nb::module_& m) {
+    nb::class_<ConeRules>(m, "ConeRules")
+        .def(nb::init<>())
+        .def_rw("smoothly_begin", &ConeRules::smoothly_begin)
+        .def_rw("smoothly_end", &ConeRules::smoothly_end)
+        .def_rw("rim", &ConeRules::rim)
+        .def_rw("round_rim", &ConeRules::round_rim)
+        .def_rw("off", &ConeRules::off)
+        .def_rw("deep", &ConeRules::deep)
+        .def_rw("far_side", &ConeRules::far_side)
+        .def_rw("far_bodies", &ConeRules::far_bodies)
+        .def_rw("parallel", &ConeRules::parallel)
+        .def_rw("arc", &ConeRules::arc);
+
+    nb::class_<Cone>(m, "Cone").def("__init__", [](Cone* self, double radius, double half) {
+        new (self) Cone{radius, half};
+    });
+
+    nb::class_<EdgeOfBody>(m, "EdgeOfBody").def("__init__", &make_edge);
+
+    nb::class_<ConeSideOnLine, FeaturePair>(m, "ConeSideOnLine")
+        .def(nb::init<const Cone&, const EdgeOfBody&, const ConeRules&>());
+
+    nb::class_<ConeSideOnCone, FeaturePair>(m, "ConeSideOnCone")
+        .def(nb::init<const Cone&, const Cone&, const ConeRules&>());
+
+    nb::class_<TipOnCapsule, FeaturePair>(m, "TipOnCapsule")
+        .def("__init__", [](TipOnCapsule* self, std::shared_ptr<const Polyhedron> hull, double around,
+                            const Numbers& axis, double sine, const SharpRules& rules) {
+            new (self) TipOnCapsule(hull, around, vec3(axis), sine, rules);
+        });
+}
+
 }  // namespace
 
 void bind_features(nb::module_& m) {
@@ -155,7 +195,7 @@ void bind_features(nb::module_& m) {
         .def(nb::init<const SmoothPiece&, const SmoothSurface&, std::optional<double>, const SmoothRules&>(),
              nb::arg("own"), nb::arg("other"), nb::arg("reach").none(), nb::arg("rules"));
 
-    bind_rims_on_bodies(m), bind_points_on_shapes(m);
+    bind_rims_on_bodies(m), bind_points_on_shapes(m), bind_cone_sides(m);
 
     nb::class_<Met>(m, "Met").def("__init__", [](Met* self, std::shared_ptr<const FeaturePair> features,
                                                  const Numbers& turn, int disc) {
