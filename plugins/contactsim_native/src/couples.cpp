@@ -114,6 +114,27 @@ bool Couples::are_apart(const BodyBox& one, const BodyBox& two, double distance,
     return std::max(largest(of_one), largest(of_two)) > distance;
 }
 
+double Couples::separation(const BodyBox& one, const BodyBox& two, const Sweep& sweep) const {
+    const Vec3 half = one.half(), other = two.half();
+    const Vec3 way = placed(two.joint, two.middle(), sweep) - placed(one.joint, one.middle(), sweep);
+    const double balls = std::sqrt(dot(way, way)) - std::sqrt(dot(half, half)) - std::sqrt(dot(other, other));
+    const Mat3 turn = turn_of(one.joint, sweep), turned = turn_of(two.joint, sweep);
+    const Vec3 of_one = sizes(turn.transposed() * way) - half - widths(turned, other, turn);
+    const Vec3 of_two = sizes(turned.transposed() * way) - other - widths(turn, half, turned);
+    return std::max({balls, largest(of_one), largest(of_two), 0.0});
+}
+
+double Couples::nearest(double distance, const Sweep& sweep, const std::function<bool(int)>& is_asked) const {
+    double least = distance;
+    for (const Couple& couple : couples_) {
+        const BodyBox &one = boxes_[couple.one], &two = boxes_[couple.two];
+        if (are_apart(one, two, distance, sweep)) continue;
+        if (std::none_of(couple.contacts.begin(), couple.contacts.end(), is_asked)) continue;
+        least = std::min(least, separation(one, two, sweep));
+    }
+    return std::any_of(alone_.begin(), alone_.end(), is_asked) ? 0.0 : least;
+}
+
 std::vector<int> Couples::within(double distance, const Sweep& sweep) const {
     std::vector<int> found = alone_;
     for (const Couple& couple : couples_) {

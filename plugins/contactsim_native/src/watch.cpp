@@ -404,11 +404,12 @@ double Voyage::least_left_out(double distance) {
     place_at_start();
     const double* q = step_.start.data();
     const std::vector<Contact>& contacts = arc_.gaps->contacts;
-    double least = distance;
-    for (const int i : arc_.gaps->couples.within(distance, aside_.scratch.sweep)) {
-        if (!arc_.left_out[i]) continue;
-        const bool known = contacts[i].is_measured();
-        least = std::min(least, known ? gap_of(arc_.mode, contacts[i], aside_.scratch.sweep, q) : 0.0);
+    // Of what is no distance nothing is known but that it cannot close while the bodies are apart.
+    const auto is_unmeasured = [&](int i) { return arc_.left_out[i] && !contacts[i].is_measured(); };
+    double least = arc_.gaps->couples.nearest(distance, aside_.scratch.sweep, is_unmeasured);
+    for (const int i : arc_.gaps->couples.within(least, aside_.scratch.sweep)) {
+        if (!arc_.left_out[i] || !contacts[i].is_measured()) continue;
+        least = std::min(least, gap_of(arc_.mode, contacts[i], aside_.scratch.sweep, q));
     }
     return least;
 }
