@@ -16,6 +16,7 @@ from .kinematics.tangents import InPlane, Tangents, axes
 from .terrain.surface import Plane, Terrain
 
 if TYPE_CHECKING:
+    from .geometry.plain_features import PlainFeatures
     from .geometry.plain_flats import PlainFlat
     from .geometry.polyhedra import Polyhedron
     from .terrain.plain_hills import PlainHills
@@ -91,6 +92,7 @@ class PlainEdges(NamedTuple):
         solid: of the own edge.
         own, other: numbers of both edges.
         extent, lever, deepest, held, rim: of these [m].
+        blunt, standing: of these.
     """
 
     solid: PlainSolid
@@ -101,6 +103,8 @@ class PlainEdges(NamedTuple):
     deepest: float
     held: float
     rim: float
+    blunt: bool
+    standing: Array | None
 
 
 class PlainCorner(NamedTuple):
@@ -166,6 +170,22 @@ class PlainRound:
     disc: PlainDisc | None
 
 
+class PlainMet(NamedTuple):
+    """Features that meet those of a solid.
+
+    Attributes:
+        turn: axes (3, 3) of their body in those of the joint.
+        features: both.
+        extent: largest distance of what touches of it from the origin of these axes [m].
+        disc: number of the disc that stands by them, or whose rim they are, on that solid; -1: of none.
+    """
+
+    turn: Array
+    features: PlainFeatures
+    extent: float
+    disc: int
+
+
 class PlainFrame(NamedTuple):
     """The frame of a contact between bodies: in space turned with its normal from a fixed one, in a plane (n, m x n).
 
@@ -197,6 +217,8 @@ class PlainContact:
         corner: of one from which edges take over, where it or the other solid is rounded; None: it is none.
         feature: of an edge, a face or a corner that touches hills, among others of its body; None: it is none. An edge
             or a face has the origin of its axes for a centre.
+        met: of other features that meet those of the solid, of which it says where that is; the centre is the origin of
+            the axes of their body. None: it is none.
         round: of a rim, a fixed point of one or an ellipsoid on a plane; None: it is a sphere, or none of these.
         idle: gap of one that never touches, since others are in its place [m]; None: it may touch.
     """
@@ -214,6 +236,7 @@ class PlainContact:
     edges: PlainEdges | None = None
     corner: PlainCorner | None = None
     feature: PlainFeature | None = None
+    met: PlainMet | None = None
     round: PlainRound | None = None
     idle: float | None = None
 

@@ -97,7 +97,7 @@ def touching(rng: np.random.Generator, world: World, start: Array) -> Array:
     q[:3] = q[:3] * (len(q) == 7) + (0.0, 0.0, 2.0)
     middle = np.array([0.1, 0.2, 2.0]) if len(q) == 7 else q[:3].copy()
     near, far = 0.0, 0.8
-    alone = len(pairs) == 1  # whose gap is the distance
+    alone = len(pairs) == 1 and not len(mechanism.skippable)  # whose gap is the distance wherever they are
     for _ in range(36):
         half = 0.5 * (near + far)
         q[place] = middle + half * way / np.linalg.norm(way)

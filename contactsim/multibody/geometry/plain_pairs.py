@@ -1,18 +1,19 @@
 """Contacts between bodies as plain arrays.
 
 Known are spheres of a radius greater than zero that touch spheres, capsules, boxes or hulls, points without one that
-touch all of these but spheres, and edges of hulls and boxes and axes of capsules across each other.
+touch all of these but spheres, straight edges, axes and sides across each other, and what `plain_features` knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...common.arrays import Array
-from ..plain_robot import PlainContact, PlainCorner, PlainEdges, PlainFrame, PlainSolid, plain_joints
+from ..plain_robot import PlainContact, PlainCorner, PlainEdges, PlainFrame, PlainMet, PlainSolid, plain_joints
 from .edges import EdgeOnEdge
 from .features import FeaturePair, PairShape, PointOnSolid
 from .hulls import Hull
@@ -22,6 +23,7 @@ from .shapes import Ball, Block, Shape
 
 if TYPE_CHECKING:
     from ..kinematics.reach import Reach
+    from .plain_features import PlainFeaturesOf
 
 
 def is_plain(features: FeaturePair) -> bool:
@@ -31,6 +33,13 @@ def is_plain(features: FeaturePair) -> bool:
     if type(features) is not PointOnSolid:
         return False
     return type(features.shape) in (Block, Hull) or (type(features.shape) is Ball and features.radius > 0.0)
+
+
+def _is_sharp_tip(features: FeaturePair) -> bool:
+    """Whether the tip of a cone meets a box or a hull, which it does as any corner."""
+    from .cylinder_points import ConeTip
+
+    return type(features) is ConeTip and type(features.shape) in (Block, Hull) and features.rounding == 0.0
 
 
 def plain_frame(frame: Frame, directions: int) -> PlainFrame | None:
@@ -47,8 +56,9 @@ def plain_pairs(pairs: Sequence[PairShape], model: Any, reach: Reach | None) -> 
         return (None,) * len(pairs)
     hosts = [-1] * model.njoints if reach is None else reach.index.tolist()
     blocks = {shape for pair in pairs if isinstance(shape := getattr(pair.features, "shape", None), Block)}
-    made = _Made(joints[1], hosts, {polyhedron_of_box(block.lengths): block for block in blocks})
-    return tuple([made.contact(pair) for pair in pairs])
+    boxes = {polyhedron_of_box(block.lengths): block for block in blocks}
+    made = _Made(joints[1], hosts, boxes, pairs)
+    return tuple([made.contact(number, pair) for number, pair in enumerate(pairs)])
 
 
 def plain_arms(pairs: Sequence[PairShape], reach: Reach) -> Array:
@@ -72,24 +82,26 @@ class _Made:
         number: of each joint of the model among the plain ones.
         hosts: of each of them among those of the reach.
         boxes: the polyhedra that are boxes which points touch.
+        pairs: all contacts, of which some may be of one disc.
     """
 
-    def __init__(self, number: Sequence[int], hosts: Sequence[int], boxes: Mapping[Polyhedron, Block]) -> None:
-        self._number, self._hosts, self._boxes = number, hosts, boxes
+    def __init__(
+        self,
+        number: Sequence[int],
+        hosts: Sequence[int],
+        boxes: Mapping[Polyhedron, Block],
+        pairs: Sequence[PairShape],
+    ) -> None:
+        self._number, self._hosts, self._boxes, self._pairs = number, hosts, boxes, pairs
         self._solids, self._seen = dict[Any, PlainSolid](), dict[Any, PlainSolid]()
 
-    def contact(self, pair: PairShape) -> PlainContact | None:
-        """A contact; None where it is not plain."""
+    def contact(self, number: int, pair: PairShape) -> PlainContact | None:
+        """A contact, by its number among them; None where it is not plain."""
         features, one, two = pair.features, pair.joint_a, pair.joint_b
-        if not is_plain(features):
-            return None
-        joint, host = self._number[one], self._hosts[one]
         if isinstance(features, EdgeOnEdge):
-            own = self._solid(one, pair.placement_a, features.one, features.radius_a)
-            other = self._solid(two, pair.placement_b, features.two, features.radius_b)
-            lengths = features.extent_a, features.lever, features.deepest, features.held, features.rim
-            edges, radius = PlainEdges(own, features.a, features.b, *lengths), features.radius_a
-            return PlainContact(joint, own.place, radius, host=host, other=other, edges=edges)
+            return self._edges(pair, features)
+        if not (is_plain(features) or _is_sharp_tip(features)):
+            return self._met(number, pair)
         assert isinstance(features, PointOnSolid)
         centre, corner = np.array(pair.placement_a.translation), None
         other, radius = self._of_shape(two, pair.placement_b, features.shape), features.radius
@@ -97,7 +109,40 @@ class _Made:
         if len(features.edges):
             turned = np.asarray(features.edges @ pair.placement_a.rotation.T)
             corner = PlainCorner(turned, features.corners)
-        return PlainContact(joint, centre, radius, host=host, other=other, inner=inner, corner=corner)
+        host = self._hosts[one]
+        return PlainContact(self._number[one], centre, radius, host=host, other=other, inner=inner, corner=corner)
+
+    def _edges(self, pair: PairShape, features: EdgeOnEdge) -> PlainContact:
+        """Edges across each other."""
+        own = self._solid(pair.joint_a, pair.placement_a, features.one, features.radius_a)
+        other = self._solid(pair.joint_b, pair.placement_b, features.two, features.radius_b)
+        lengths = features.extent_a, features.lever, features.deepest, features.held, features.rim
+        ends = features.blunt, features.standing
+        edges, radius = PlainEdges(own, features.a, features.b, *lengths, *ends), features.radius_a
+        return PlainContact(own.joint, own.place, radius, host=own.host, other=other, edges=edges)
+
+    @cached_property
+    def _features(self) -> PlainFeaturesOf:
+        from .plain_features import PlainFeaturesOf  # which only cylinders, cones and ellipsoids need
+
+        return PlainFeaturesOf()
+
+    @cached_property
+    def _discs(self) -> dict[int, int]:
+        """Of contacts that belong to a disc, its number."""
+        from .standing_discs import StandingDiscs
+
+        return StandingDiscs(self._pairs).numbers
+
+    def _met(self, number: int, pair: PairShape) -> PlainContact | None:
+        """Features that meet by functions of both places; None where they are not plain."""
+        found = self._features.of(pair.features)
+        if found is None:
+            return None
+        turn, centre = np.array(pair.placement_a.rotation), np.array(pair.placement_a.translation)
+        met = PlainMet(turn, found, pair.features.extent_a, self._discs.get(number, -1))
+        other = self._solid(pair.joint_b, pair.placement_b, None)
+        return PlainContact(self._number[pair.joint_a], centre, host=self._hosts[pair.joint_a], other=other, met=met)
 
     def _of_shape(self, joint: int, at: Any, shape: Shape) -> PlainSolid:
         """A solid that a sphere or a point touches."""

@@ -49,6 +49,14 @@ class StandingDiscs:
         for of_rim, of_disc in found:
             self._discs.update(dict.fromkeys(of_disc, Disc(frozenset(of_rim), frozenset(of_disc))))
 
+    @property
+    def numbers(self) -> dict[int, int]:
+        """Of contacts that belong to a disc, rims and points, its number."""
+        found = dict[int, int]()
+        for number, disc in enumerate(dict.fromkeys(self._discs.values())):
+            found.update(dict.fromkeys((*disc.rims, *disc.points), number))
+        return found
+
     def standing(self, closed: Collection[int]) -> Disc:
         """Rims that are off and points that are not raised while some contacts are closed, but for these."""
         discs = {self._discs[k] for k in closed if k in self._discs} if self._discs else set()

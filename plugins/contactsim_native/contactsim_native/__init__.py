@@ -174,6 +174,13 @@ class NativeArc(CompiledArc):
 
                     own, region = native_round(contact.round), padded(closed.region)
                     self._mode.add_round(*sphere, own, region, state, closed.friction)
+                elif contact.met is not None:
+                    from .features import native_met  # which only bodies besides balls, boxes, hulls and capsules need
+
+                    assert contact.other is not None
+                    own, region = native_met(contact.met), padded(closed.region)
+                    touched = native_solid(contact.other), own, region
+                    self._mode.add_features(*sphere[:-1], *touched, state, closed.friction)
                 elif contact.other is None:
                     self._mode.add_point(*sphere, state, closed.friction)
                 else:

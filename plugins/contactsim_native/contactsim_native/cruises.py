@@ -219,6 +219,7 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
             continue
         centre = contact.centre.tolist()
         arm = hypot(*centre) + (0.0 if contact.edges is None else contact.edges.extent)
+        arm += 0.0 if contact.met is None else contact.met.extent
         sphere = contact.joint, centre, contact.radius, contact.host, arm
         if contact.feature is not None:
             from .flats import native_feature  # which only robots on hills need
@@ -237,6 +238,12 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
             continue
         if solid not in places:
             places[solid] = hypot(*solid.place.tolist())
+        if contact.met is not None:
+            from .features import native_met  # which only bodies besides balls, boxes, hulls and capsules need
+
+            own = contact.joint, centre, contact.host, arm, native_solid(solid), native_met(contact.met)
+            gaps.add_features(*own, solid.host, places[solid])
+            continue
         gaps.add_pair(*sphere, native_solid(solid), native_sharp(contact), solid.host, places[solid])
     gaps.gather()
     return gaps

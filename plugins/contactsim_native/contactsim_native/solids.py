@@ -30,6 +30,7 @@ RULES = {
     "arc": zero.ARC,
     "parallel": zero.PARALLEL_EDGES,
     "loose": zero.LOOSE,
+    "flat": zero.FLAT,
 }
 
 
@@ -39,7 +40,9 @@ NONE_BESIDE = np.zeros((0, 3))
 @lru_cache(maxsize=1)
 def sharp_rules() -> _native.SharpRules:
     """The thresholds of sharp edges and corners."""
-    return filled(_native.SharpRules(), RULES)
+    from contactsim.multibody.geometry.edges import RISE  # which only solids need
+
+    return filled(_native.SharpRules(), {**RULES, "rise": RISE})
 
 
 @lru_cache(maxsize=1024)
@@ -64,8 +67,10 @@ def native_sharp(contact: PlainContact) -> _native.Sharp | None:
     """What of a polyhedron touches a solid; None: it is a sphere of its own."""
     own, corner = contact.edges, contact.corner
     if own is not None:
-        numbers = own.own, own.other, own.lever, own.deepest, own.held, own.rim
-        return _native.Sharp(None, _native.EdgeOnEdge(native_solid(own.solid), *numbers), own.extent, NONE_BESIDE, True)
+        numbers = own.own, own.other, own.lever, own.deepest, own.held, own.rim, own.blunt
+        standing = None if own.standing is None else own.standing.tolist()
+        made = _native.EdgeOnEdge(native_solid(own.solid), *numbers, standing)
+        return _native.Sharp(None, made, own.extent, NONE_BESIDE, True)
     if contact.inner is None and corner is None:
         return None
     inner = None if contact.inner is None else contact.inner.tolist()

@@ -204,6 +204,12 @@ void bind_cruises(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("host"), nb::arg("arm"), nb::arg("solid"),
             nb::arg("sharp").none(), nb::arg("other_host"), nb::arg("other_arm"))
+        .def("add_features",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, int host, double arm,
+                std::shared_ptr<const Solid> solid, const Met& met, int other_host, double other_arm) {
+                 gaps.contacts.push_back(featured(joint, centre, solid, met));
+                 gaps.hosts.push_back({{host, arm}, {other_host, other_arm}});
+             })
         .def("add_idle",
              [](Gaps& gaps, double gap) {
                  Contact contact;
@@ -251,7 +257,8 @@ void bind_cruises(nb::module_& m) {
         .def("add_side",
              [](PythonArc& arc, int closed, int side) {
                  demand(closed >= 0 && closed < static_cast<int>(arc.mode.closed.size()) &&
-                            arc.mode.closed[closed].contact.region && side != 0,
+                            arc.mode.closed[closed].contact.region &&
+                            (side != 0 || arc.mode.closed[closed].contact.features),
                         "a contact in a region, and one of its sides");
                  Guard guard(GuardKind::side);
                  guard.closed = closed, guard.side = side;
@@ -419,7 +426,7 @@ void bind_cruises(nb::module_& m) {
             sweep.prepare(robot);
             sweep.ground = mode.terrain.at(t);
             sweep.places(robot, x.data());
-            return low_gaps(mode, gaps.contacts, gaps.couples, distance, sweep, x.data());
+            return near_ones(mode, gaps.contacts, gaps.couples, distance, sweep, x.data());
         },
         "Contacts whose gaps are at most so large, in rising order.");
 

@@ -42,9 +42,11 @@ void make_solid(Solid* self, int joint, const std::vector<double>& turn, const s
 }
 
 void make_edges(EdgeOnEdge* self, std::shared_ptr<const Solid> solid, int own, int other, double lever,
-                double deepest, double held, double rim) {
+                double deepest, double held, double rim, bool blunt,
+                const std::optional<std::vector<double>>& standing) {
     demand(solid->hull && own >= 0 && own < int(solid->hull->edges.size()), "an edge of a solid with edges");
-    new (self) EdgeOnEdge{solid, own, other, lever, deepest, held, rim};
+    new (self) EdgeOnEdge{solid, own, other, lever, deepest, held, rim, blunt, {}};
+    if (standing) self->standing = vec3(*standing);
 }
 
 }  // namespace
@@ -64,7 +66,9 @@ void bind_solids(nb::module_& m) {
         .def_rw("one_normal", &SharpRules::one_normal)
         .def_rw("arc", &SharpRules::arc)
         .def_rw("parallel", &SharpRules::parallel)
-        .def_rw("loose", &SharpRules::loose);
+        .def_rw("loose", &SharpRules::loose)
+        .def_rw("flat", &SharpRules::flat)
+        .def_rw("rise", &SharpRules::rise);
 
     nb::class_<Polyhedron>(m, "Polyhedron").def("__init__", &make_polyhedron);
 
@@ -72,7 +76,9 @@ void bind_solids(nb::module_& m) {
         .def("__init__", &make_solid, nb::arg("joint"), nb::arg("turn"), nb::arg("place"), nb::arg("radius"),
              nb::arg("half").none(), nb::arg("hull").none(), nb::arg("rules"));
 
-    nb::class_<EdgeOnEdge>(m, "EdgeOnEdge").def("__init__", &make_edges);
+    nb::class_<EdgeOnEdge>(m, "EdgeOnEdge")
+        .def("__init__", &make_edges, nb::arg("solid"), nb::arg("own"), nb::arg("other"), nb::arg("lever"),
+             nb::arg("deepest"), nb::arg("held"), nb::arg("rim"), nb::arg("blunt"), nb::arg("standing").none());
 
     nb::class_<Sharp>(m, "Sharp")
         .def(

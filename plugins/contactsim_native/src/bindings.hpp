@@ -60,6 +60,13 @@ struct Sharp {
     bool meets_corners = true;
 };
 
+// Features that meet by functions of places, and the axes of their body in those of its joint.
+struct Met {
+    std::shared_ptr<const native::FeaturePair> features;
+    native::Mat3 turn;
+    int disc;
+};
+
 inline native::Contact feature(native::Contact contact, std::shared_ptr<const native::HillFeature> on_hills) {
     contact.feature = on_hills;
     return contact;
@@ -77,6 +84,14 @@ inline native::Contact pair(int joint, const std::vector<double>& centre, double
     if (!sharp) return contact;
     contact.inner = sharp->inner, contact.edges = sharp->edges, contact.extent = sharp->extent;
     contact.beside = sharp->beside, contact.meets_corners = sharp->meets_corners;
+    return contact;
+}
+
+inline native::Contact featured(int joint, const std::vector<double>& centre,
+                                std::shared_ptr<const native::Solid> solid, const Met& met) {
+    native::Contact contact = point(joint, centre, 0.0);
+    contact.other = solid, contact.features = met.features, contact.turn = met.turn, contact.disc = met.disc;
+    contact.extent = met.features->extent;
     return contact;
 }
 
@@ -166,6 +181,7 @@ PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_call
 void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
 void bind_events(nb::module_& m);
+void bind_features(nb::module_& m);
 void bind_flats(nb::module_& m);
 void bind_journeys(nb::module_& m);
 void bind_rounds(nb::module_& m);

@@ -80,7 +80,8 @@ Vec3 slip_velocity(const Terrain& terrain, const Contact& contact, const Vec3& c
     }
     if (contact.other) {
         const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(contact.other->joint, sweep) * -1.0;
-        return against.linear + cross(against.angular, contact.edges ? under.point : centre + below);
+        const bool known = contact.edges || contact.features;
+        return against.linear + cross(against.angular, known ? under.point : centre + below);
     }
     const Vec3 speed = speed_of(contact, centre, sweep);
     const Vec3 slip = speed + cross(sweep.velocity[contact.joint].angular, below);
@@ -108,6 +109,11 @@ Ball ball_of(const Contact& contact, const Sweep& sweep) {
 // Where what touches a solid does so, and how fast that moves; where the joints' velocities are known.
 MovingSpot moving_spot_of(const Contact& contact, const Sweep& sweep) {
     if (contact.edges) return moving_spot_of(*contact.edges, *contact.other, sense_of(contact, sweep), sweep);
+    if (contact.features) {
+        const MotionsOf<double> motions = motions_of(contact, sweep);
+        const MeetOf<double> found = contact.features->meet(motions, held_region(contact, motions.places));
+        return {found.x, found.x_rate, found.n, found.n_rate};
+    }
     const Meeting meeting = met(contact, sweep);
     const RelativeMotion motion = motion_of(*contact.other, meeting, contact.joint, sweep);
     return {meeting.centre - meeting.normal * contact.radius, motion.centre_rate - motion.normal_rate * contact.radius,
@@ -144,7 +150,36 @@ void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& conta
 }  // namespace
 
 bool Contact::is_kinked() const {
-    return edges || inner || feature || !meets_corners;
+    return edges || inner || feature || !meets_corners || (features && features->kinked);
+}
+
+bool Contact::takes_over() const {
+    return features ? features->takes_over : is_kinked() || !beside.empty();
+}
+
+bool Contact::is_measured() const {
+    return edges ? !edges->blunt : !features || features->measured;
+}
+
+bool is_on_standing_disc(const ContactMode& mode, const Contact& contact) {
+    if (contact.disc < 0 || contact.region) return false;
+    return std::any_of(mode.closed.begin(), mode.closed.end(), [&](const Closed& closed) {
+        return closed.contact.disc == contact.disc && closed.contact.features->holds_disc;
+    });
+}
+
+PairPlaces places_of(const Contact& contact, const Sweep& sweep) {
+    const Solid& other = *contact.other;
+    const Mat3 turn = contact.joint < 0 ? contact.turn : sweep.turn[contact.joint] * contact.turn;
+    return {{turn, centre_of(contact, sweep)}, {axes_of(other, sweep), place_of(other, sweep)}};
+}
+
+MotionsOf<double> motions_of(const Contact& contact, const Sweep& sweep) {
+    return {places_of(contact, sweep), velocity_of(contact.joint, sweep), velocity_of(contact.other->joint, sweep)};
+}
+
+Region held_region(const Contact& contact, const PairPlaces& places) {
+    return contact.region ? *contact.region : contact.features->region(places);
 }
 
 Pose pose_of(const Contact& contact, const Sweep& sweep) {
@@ -174,12 +209,18 @@ Meeting met(const Contact& contact, const Sweep& sweep) {
 }
 
 Region region_there(const Contact& contact, const Sweep& sweep) {
+    if (contact.features) return contact.features->region(places_of(contact, sweep));
     if (!contact.edges) return region_of(*contact.other, ball_of(contact, sweep), sweep);
     return {static_cast<int>(cross_edges(*contact.edges, *contact.other, sweep).sense), 0, 0};
 }
 
 Spot spot_of(const Contact& contact, const Sweep& sweep) {
     if (contact.edges) return spot_of(*contact.edges, *contact.other, sense_of(contact, sweep), sweep);
+    if (contact.features) {
+        const PairPlaces places = places_of(contact, sweep);
+        const MeetOf<double> found = contact.features->meet({places, {}, {}}, held_region(contact, places));
+        return {found.x, found.n};
+    }
     const Meeting meeting = met(contact, sweep);
     return {meeting.centre - meeting.normal * contact.radius, meeting.normal};
 }
@@ -213,7 +254,7 @@ bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, F
     if (contact.other) {
         const Spot spot = spot_of(contact, sweep);
         found.axis = terrain.frame.axes(spot.normal), found.point = spot.point;
-        return true;
+        return !std::isnan(spot.normal.x);
     }
     if (terrain.hills) {
         const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
@@ -241,7 +282,7 @@ bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t numbe
     if (contact.other) {
         const MovingSpot spot = moving_spot_of(contact, s.sweep);
         pair_rows(robot, mode, contact, contact.other->joint, spot, first, s, s.footing[number]);
-        return true;
+        return !std::isnan(spot.normal.x);
     }
     const Sweep& sweep = s.sweep;
     const int j = contact.joint;
@@ -713,6 +754,15 @@ bool counts(const Contact& contact, const Meeting& meeting) {
     return contact.meets_corners || contact.region || !meeting.corner;
 }
 
+// The gap of open features; while their disc stands, its points are not raised, and the rim that lies there is off.
+double open_gap(const ContactMode& mode, const Contact& contact, const PairPlaces& places) {
+    const FeaturePair& features = *contact.features;
+    if (!is_on_standing_disc(mode, contact)) return features.look(places).gap;
+    if (features.holds_disc) return features.standing_gap(places);
+    const double gap = features.look(places).gap;
+    return features.lies(places) ? std::max(gap, 0.0) + contact.other->rules.off : gap;
+}
+
 // How far what touches a solid is from leaving its region. A corner ends where its normal leaves those of the corner:
 // towards an edge of its own body it is the way along that to the point which is nearest to the core of the solid.
 double solid_margin(const Contact& contact, int side, const Sweep& sweep) {
@@ -739,6 +789,11 @@ double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& swee
         const EdgeOnEdge& edges = *contact.edges;
         return contact.region ? gap_along(edges, *contact.other, (*contact.region)[0], sweep)
                               : cross_edges(edges, *contact.other, sweep).gap;
+    }
+    if (contact.features) {
+        const PairPlaces places = places_of(contact, sweep);
+        if (contact.region) return contact.features->gap(places, *contact.region);
+        return open_gap(mode, contact, places);
     }
     if (contact.other) {
         const Meeting meeting = met(contact, sweep);
@@ -777,6 +832,7 @@ double region_margin(const Terrain& ground, const Contact& contact, int side, co
         return contact.round->margin(contact.round->tilt(sweep.turn[contact.joint], ground.basis[0]));
     }
     if (contact.edges) return end_margin(*contact.edges, *contact.other, side, sweep);
+    if (contact.features) return contact.features->margin(places_of(contact, sweep), *contact.region, side);
     return solid_margin(contact, side, sweep);
 }
 
@@ -821,12 +877,39 @@ Nearing edges_nearing(const Contact& contact, const Sweep& sweep) {
     return {found.gap, rate_at(lines.p + lines.a * lines.s, lines.normal(found.sense)), true, found.piece()};
 }
 
+// Features that meet by functions of places, while they are open, by a mode in which their disc may stand.
+FeatureLook look_of(const ContactMode& mode, const Contact& contact, const PairPlaces& places) {
+    const FeaturePair& features = *contact.features;
+    if (contact.region) return {features.gap(places, *contact.region), true, false, *contact.region};
+    FeatureLook seen = features.look(places);
+    if (!is_on_standing_disc(mode, contact)) return seen;
+    if (features.holds_disc) {
+        seen.gap = features.standing_gap(places), seen.smooth = true, seen.piece = 0;
+    } else if (features.lies(places)) {
+        seen.gap = std::max(seen.gap, 0.0) + contact.other->rules.off, seen.touches = false;
+    }
+    return seen;
+}
+
+// The same of these.
+Nearing features_nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
+    const FeaturePair& features = *contact.features;
+    const MotionsOf<double> motions = motions_of(contact, sweep);
+    const FeatureLook seen = look_of(mode, contact, motions.places);
+    if (features.passing && (!seen.touches || seen.lifted)) return {seen.gap, 0.0, false, 0, !seen.touches};
+    if (!seen.smooth) return {seen.gap, 0.0, false};
+    const MeetOf<double> met = features.meet(motions, seen.region);
+    const Spatial against = motions.V_a + motions.V_b * -1.0;
+    return {seen.gap, dot(met.n, against.linear + cross(against.angular, met.x)), true, seen.piece};
+}
+
 }  // namespace
 
 Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
     if (contact.is_limit()) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
     if (contact.idle) return {*contact.idle, 0.0, true};
     if (contact.edges) return edges_nearing(contact, sweep);
+    if (contact.features) return features_nearing(mode, contact, sweep);
     if (contact.is_flat()) {
         const std::optional<MovingSpot> spot = spot_on_hills(contact, sweep, false);
         if (!spot) return {NAN, 0.0, false};

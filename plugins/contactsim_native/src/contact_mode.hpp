@@ -11,6 +11,7 @@
 #include "hills.hpp"
 #include "linear.hpp"
 #include "loops.hpp"
+#include "pair_features.hpp"
 #include "robot.hpp"
 #include "rounds.hpp"
 #include "solids.hpp"
@@ -28,7 +29,7 @@ struct HillFeature {
 };
 
 // A sphere (or point), a rim or an ellipsoid of a robot that touches the ground, or what touches a solid: a sphere, a
-// point without radius, or an edge. Or a joint at its limit, whose row is `sign` times a velocity.
+// point without radius, an edge, or other features. Or a joint at its limit, whose row is `sign` times a velocity.
 struct Contact {
     int joint = -1;  // -1: the world
     Vec3 centre;
@@ -44,6 +45,9 @@ struct Contact {
     std::vector<Vec3> beside;                 // directions of edges of the own body that take over from a corner
     bool meets_corners = true;                // of the solid: else edges of that do so in its place
     double extent = 0.0;                      // of what touches, from the centre [m]
+    std::shared_ptr<const FeaturePair> features;  // what of its body meets what of the solid, by functions of places
+    Mat3 turn;                                    // of these: the axes of its body in those of the joint
+    int disc = -1;                                // of these: the disc that stands by such a point, or whose rim it is
     std::shared_ptr<const HillFeature> feature;
     std::shared_ptr<const Rounded> round;  // on a plane, around its centre; none: it is a sphere
     std::optional<double> idle;  // gap of one that never touches, since others are in its place [m]
@@ -51,7 +55,8 @@ struct Contact {
     bool is_limit() const { return velocity >= 0; }
     bool is_flat() const { return feature && !feature->corner; }  // on hills, and no sphere
     bool is_kinked() const;                                       // whether its open gap jumps, or bends sharply
-    bool takes_over() const { return is_kinked() || !beside.empty(); }  // from others of its bodies, and they from it
+    bool takes_over() const;                                            // from others of its bodies, and they from it
+    bool is_measured() const;                                           // whether its open gap is a distance
 };
 
 // smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;
@@ -228,6 +233,17 @@ Spot spot_of(const Contact& contact, const Sweep& sweep);
 
 // Distance of the centre of a contact from the origin of the solid that it touches, where joints' places are known.
 double distance_between(const Contact& contact, const Sweep& sweep);
+
+// Where both bodies of features that meet are, from the origin of the sweep, and how they move, where the joints'
+// velocities are known.
+PairPlaces places_of(const Contact& contact, const Sweep& sweep);
+MotionsOf<double> motions_of(const Contact& contact, const Sweep& sweep);
+
+// Whether closed points hold the disc that an open feature belongs to: none of its points is raised, its rim is off.
+bool is_on_standing_disc(const ContactMode& mode, const Contact& contact);
+
+// The region in which features are held, or are.
+Region held_region(const Contact& contact, const PairPlaces& places);
 
 // Where the axes of a feature on hills are in the world, and the velocity of these at the world's origin.
 Pose pose_of(const Contact& contact, const Sweep& sweep);

@@ -79,7 +79,7 @@ Couples::Couples(const std::vector<Contact>& contacts) {
     };
     for (std::size_t i = 0; i < contacts.size(); ++i) {
         const Contact& contact = contacts[i];
-        if (!contact.other) {
+        if (!contact.other || (contact.features && std::isinf(contact.features->other_extent))) {
             alone_.push_back(static_cast<int>(i));
             continue;
         }
@@ -87,10 +87,16 @@ Couples::Couples(const std::vector<Contact>& contacts) {
         const int one = box_of(contact.joint, own), two = box_of(contact.other->joint, contact.other.get());
         if (own) {
             hold_solid(*own, boxes_[one]);
+        } else if (contact.features) {
+            boxes_[one].hold(contact.centre, contact.features->extent + contact.features->radius);
         } else {
             boxes_[one].hold(contact.centre, contact.radius);
         }
-        hold_solid(*contact.other, boxes_[two]);
+        if (contact.features) {
+            boxes_[two].hold(contact.other->place, contact.features->other_extent);
+        } else {
+            hold_solid(*contact.other, boxes_[two]);
+        }
         const auto [place, added] = known.emplace(std::minmax(one, two), static_cast<int>(couples_.size()));
         if (added) couples_.push_back({one, two, {}});
         couples_[place->second].contacts.push_back(static_cast<int>(i));
@@ -108,6 +114,27 @@ bool Couples::are_apart(const BodyBox& one, const BodyBox& two, double distance,
     return std::max(largest(of_one), largest(of_two)) > distance;
 }
 
+double Couples::separation(const BodyBox& one, const BodyBox& two, const Sweep& sweep) const {
+    const Vec3 half = one.half(), other = two.half();
+    const Vec3 way = placed(two.joint, two.middle(), sweep) - placed(one.joint, one.middle(), sweep);
+    const double balls = std::sqrt(dot(way, way)) - std::sqrt(dot(half, half)) - std::sqrt(dot(other, other));
+    const Mat3 turn = turn_of(one.joint, sweep), turned = turn_of(two.joint, sweep);
+    const Vec3 of_one = sizes(turn.transposed() * way) - half - widths(turned, other, turn);
+    const Vec3 of_two = sizes(turned.transposed() * way) - other - widths(turn, half, turned);
+    return std::max({balls, largest(of_one), largest(of_two), 0.0});
+}
+
+double Couples::nearest(double distance, const Sweep& sweep, const std::function<bool(int)>& is_asked) const {
+    double least = distance;
+    for (const Couple& couple : couples_) {
+        const BodyBox &one = boxes_[couple.one], &two = boxes_[couple.two];
+        if (are_apart(one, two, distance, sweep)) continue;
+        if (std::none_of(couple.contacts.begin(), couple.contacts.end(), is_asked)) continue;
+        least = std::min(least, separation(one, two, sweep));
+    }
+    return std::any_of(alone_.begin(), alone_.end(), is_asked) ? 0.0 : least;
+}
+
 std::vector<int> Couples::within(double distance, const Sweep& sweep) const {
     std::vector<int> found = alone_;
     for (const Couple& couple : couples_) {
@@ -123,6 +150,16 @@ std::vector<int> low_gaps(const ContactMode& ground, const std::vector<Contact>&
     std::vector<int> found = couples.within(lowest, sweep);
     const auto is_high = [&](int i) { return gap_of(ground, contacts[i], sweep, q) > lowest; };
     found.erase(std::remove_if(found.begin(), found.end(), is_high), found.end());
+    return found;
+}
+
+std::vector<int> near_ones(const ContactMode& ground, const std::vector<Contact>& contacts, const Couples& couples,
+                           double distance, const Sweep& sweep, const double* q) {
+    std::vector<int> found = couples.within(distance, sweep);
+    const auto is_far = [&](int i) {
+        return contacts[i].is_measured() && gap_of(ground, contacts[i], sweep, q) > distance;
+    };
+    found.erase(std::remove_if(found.begin(), found.end(), is_far), found.end());
     return found;
 }
 

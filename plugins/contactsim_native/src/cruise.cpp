@@ -179,6 +179,7 @@ double Voyage::soonest(double horizon) {
     for (const Guard& guard : arc_.guards.all) {
         if (guard.kind != GuardKind::gap || guard.sense < 0.0 || arc_.limits_alone || guard.contact().edges) continue;
         if (guard.contact().is_flat() || guard.contact().idle) continue;
+        if (guard.contact().features && guard.contact().features->passing) continue;
         const Nearing seen = nearing(arc_.mode, guard.contact(), sweep, x, v);
         const double reach = horizon * (2.0 * std::abs(seen.rate) + horizon * rules_.jolt);
         if (seen.smooth && seen.gap <= horizon * rules_.fastest && seen.gap <= reach) {

@@ -6,12 +6,12 @@ namespace native {
 
 namespace {
 
-Lines lines_of(const Vec3& p, const Vec3& a, const Vec3& q, const Vec3& b, const SharpRules& rules) {
+Lines lines_of(const Vec3& p, const Vec3& a, const Vec3& q, const Vec3& b, double parallel) {
     Lines found{p, a, q, b, dot(a, a), dot(a, b), dot(b, b), 0.0, 0.0, 0.0, cross(a, b), 0.0};
     const Vec3 gap = p - q;
     const double ar = dot(a, gap), br = dot(b, gap), aa = found.aa, ab = found.ab, bb = found.bb;
     found.det = aa * bb - ab * ab;
-    if (found.det <= rules.parallel * rules.parallel * (aa * bb)) found.det = aa * bb;  // as near everywhere
+    if (found.det <= parallel * parallel * (aa * bb)) found.det = aa * bb;  // as near everywhere
     found.s = (ab * br - bb * ar) / found.det, found.t = (aa * br - ab * ar) / found.det;
     found.length = std::sqrt(dot(found.across, found.across));
     if (found.length == 0.0) found.length = 1.0;
@@ -32,11 +32,22 @@ Vec3 at(const Spatial& motion, const Vec3& point) {
     return motion.linear + cross(motion.angular, point);
 }
 
+// By how much edges on the rim of a disc are raised while that is tilted against the other edge.
+double raised_by(const EdgeOnEdge& edges, const Lines& lines, const Sweep& sweep, const SharpRules& rules) {
+    if (!edges.standing) return 0.0;
+    const Vec3 axis = axes_of(*edges.solid, sweep) * *edges.standing;
+    return rules.rise * std::max(0.0, std::abs(dot(lines.b, axis)) / std::sqrt(lines.bb) - rules.flat);
+}
+
 }  // namespace
+
+double between_segments(const Vec3& p, const Vec3& a, const Vec3& q, const Vec3& b, double parallel) {
+    return between_segments(lines_of(p, a, q, b, parallel));
+}
 
 Lines lines_of(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep) {
     const PlacedEdge one = edge_of(*edges.solid, edges.own, sweep), two = edge_of(other, edges.other, sweep);
-    return lines_of(one.place, one.along, two.place, two.along, other.rules);
+    return lines_of(one.place, one.along, two.place, two.along, other.rules.parallel);
 }
 
 PlacedEdge edge_of(const Solid& solid, int edge, const Sweep& sweep) {
@@ -58,7 +69,7 @@ double distance_from_edge(const Solid& solid, int edge, const Vec3& point, const
 EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep) {
     const SharpRules& rules = other.rules;
     const PlacedEdge one = edge_of(*edges.solid, edges.own, sweep), two = edge_of(other, edges.other, sweep);
-    EdgeLook found{lines_of(one.place, one.along, two.place, two.along, rules), 1.0, 0.0, 0.0, false, 0.0};
+    EdgeLook found{lines_of(one.place, one.along, two.place, two.along, rules.parallel), 1.0, 0.0, 0.0, false, 0.0};
     const Lines& lines = found.lines;
     const Vec3 n = lines.normal(1.0);
     const double a0 = dot(one.into[0], n), a1 = dot(one.into[1], n), b0 = dot(two.into[0], n), b1 = dot(two.into[1], n);
@@ -78,9 +89,14 @@ EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& s
         const Placed second{*other.hull, axes_of(other, sweep), place_of(other, sweep)};
         found.touches = !are_on_far_side(first, second, rules, found.distance);
     }
-    found.gap = (found.touches ? found.distance
-                               : std::max(between_segments(lines), edges.lever * found.sine * miss) + rules.off) -
-                rounding;
+    const double raised = raised_by(edges, lines, sweep, rules);
+    found.touches = found.touches && raised == 0.0;
+    if (found.touches) {
+        found.gap = found.distance - rounding;
+        return found;
+    }
+    const double off = std::max(between_segments(lines), edges.lever * found.sine * miss) - rounding;
+    found.gap = (edges.blunt || raised > 0.0 ? std::max(off, 0.0) : off) + raised + rules.off;
     return found;
 }
 

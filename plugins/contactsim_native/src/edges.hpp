@@ -15,6 +15,8 @@ struct EdgeOnEdge {
     int own, other;                      // numbers of the edges
     double lever, deepest;               // arm at which directions miss each other, and the least distance [m]
     double held, rim;                    // how far from their ends they begin to touch, and beyond them end [m]
+    bool blunt = false;                  // what is around them ends with the edge, as the side of a cylinder does
+    std::optional<Vec3> standing{};      // axis, in its solid, of the disc on whose rim the own edge lies
 
     double rounding(const Solid& touched) const { return solid->radius + touched.radius; }  // at which they touch
 };
@@ -51,6 +53,9 @@ struct EdgeLook {
 
 // Ends of the other edge and the place of an own corner, as `hidden corners` look at them.
 double distance_from_edge(const Solid& solid, int edge, const Vec3& point, const Sweep& sweep);
+
+// Distance of the segments p + s a and q + t b, s and t from 0 to 1.
+double between_segments(const Vec3& p, const Vec3& a, const Vec3& q, const Vec3& b, double parallel);
 
 EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& sweep);
 

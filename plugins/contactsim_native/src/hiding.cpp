@@ -34,6 +34,21 @@ Spot directed_spot_of(const Contact& contact, const Sweep& sweep) {
     return {spot.point, contact.joint < contact.other->joint ? spot.normal : -spot.normal};
 }
 
+// A point without radius that touches a solid.
+bool is_corner(const Contact& contact) {
+    return contact.inner || (contact.features && contact.features->corner);
+}
+
+// Whether solids that are described by different features are one.
+bool are_same(const Solid& a, const Solid& b) {
+    const Vec3 turned = (a.turn.c0 - b.turn.c0), aside = (a.turn.c1 - b.turn.c1), moved = a.place - b.place;
+    return &a == &b || (a.joint == b.joint && largest(turned) == 0.0 && largest(aside) == 0.0 && largest(moved) == 0.0);
+}
+
+bool is_lifted(const Contact& contact, const Sweep& sweep) {
+    return contact.features && contact.features->passing && contact.features->look(places_of(contact, sweep)).lifted;
+}
+
 // Corners that pass an edge on which one of their own edges lies.
 bool passes_edge(const Arc& arc, int guard, const Sweep& sweep) {
     for (const SharedCorner& shared : arc.shared_corners) {
@@ -69,17 +84,17 @@ bool is_taken_over(const Arc& arc, const Contact& contact, const Sweep& sweep) {
 }  // namespace
 
 void note_shared_corners(const ContactMode& mode, const Contact& contact, int guard, std::vector<SharedCorner>& found) {
-    if (!contact.inner) return;  // none of features on hills
+    if (!is_corner(contact)) return;  // none of features on hills
     for (std::size_t k = 0; k < mode.closed.size(); ++k) {
         const Contact& closed = mode.closed[k].contact;
         if (!closed.edges) continue;
         const EdgeOnEdge& edges = *closed.edges;
         const int number = static_cast<int>(k);
-        if (contact.joint == edges.solid->joint && contact.other == closed.other &&
+        if (contact.joint == edges.solid->joint && are_same(*contact.other, *closed.other) &&
             is_at_end(contact.centre, *edges.solid, edges.own)) {
             found.push_back({number, guard, true});
         }
-        if (contact.joint == closed.other->joint && contact.other == edges.solid &&
+        if (contact.joint == closed.other->joint && are_same(*contact.other, *edges.solid) &&
             is_at_end(contact.centre, *closed.other, edges.other)) {
             found.push_back({number, guard, false});
         }
@@ -165,8 +180,9 @@ Nearing nearing_on_hills(const Arc& arc, const Contact& contact, const Sweep& sw
 bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
     const Contact& contact = arc.guards.all[guard].contact();
     if (!contact.takes_over()) return false;
-    if (contact.inner && passes_edge(arc, guard, sweep)) return true;
-    return gap < contact.other->rules.off && is_taken_over(arc, contact, sweep);
+    if (is_on_standing_disc(arc.mode, contact)) return false;
+    if (is_corner(contact) && passes_edge(arc, guard, sweep)) return true;
+    return gap < contact.other->rules.off && !is_lifted(contact, sweep) && is_taken_over(arc, contact, sweep);
 }
 
 double hidden_gap(const Contact& contact, double gap) {

@@ -167,6 +167,17 @@ void bind_mode(nb::module_& m) {
             },
             nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("sharp").none(),
             nb::arg("region").none(), nb::arg("state"), nb::arg("friction"))
+        .def(
+            "add_features",
+            [](ContactMode& mode, int joint, const std::vector<double>& centre, std::shared_ptr<const Solid> solid,
+               const Met& met, const std::optional<Region>& region, int state, double friction) {
+                Contact contact = featured(joint, centre, solid, met);
+                contact.region = region;
+                mode.closed.push_back({contact, static_cast<State>(state), friction});
+                mode.count();
+            },
+            nb::arg("joint"), nb::arg("centre"), nb::arg("solid"), nb::arg("met"), nb::arg("region").none(),
+            nb::arg("state"), nb::arg("friction"))
         .def("add_limit",
              [](ContactMode& mode, int velocity, double sign, int coordinate, double bound) {
                  mode.closed.push_back({limit(velocity, sign, coordinate, bound), State::stick, 0.0});
@@ -328,7 +339,7 @@ NB_MODULE(_native, m) {
     add_hills(m);
     bind_rounds(m);
     bind_solids(m);
-    bind_flats(m);
+    bind_features(m), bind_flats(m);
     bind_laws(m);
     bind_mode(m);
     bind_drive(m);

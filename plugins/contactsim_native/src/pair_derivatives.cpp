@@ -62,11 +62,50 @@ class BallFollower final : public Follower {
     }
 };
 
+// Features that meet by functions of places, differentiated in duals.
+class FeatureFollower final : public Follower {
+  public:
+    FeatureFollower(const Contact& contact, const Spatial& own, const Spatial& other, const Sweep& sweep)
+        : features_(*contact.features),
+          at_{places_of(contact, sweep), own, other},
+          held_(held_region(contact, at_.places)) {
+        const MeetOf<double> found = features_.meet(at_, held_);
+        spot_ = {found.x, found.x_rate, found.n, found.n_rate};
+    }
+
+    Spot displaced(const Spatial& own, const Spatial& other) const override {
+        const MovingSpot moved = changed({own, {}, {}}, {other, {}, {}});
+        return {moved.point, moved.normal};
+    }
+
+    MovingSpot changed(const BodyChange& own, const BodyChange& other) const override {
+        const PairPlaces& here = at_.places;
+        const MotionsOf<Dual> moved{{moved_pose(here.a, own.place), moved_pose(here.b, other.place)},
+                                    {changing(at_.V_a.linear, own.velocity.linear),
+                                     changing(at_.V_a.angular, own.velocity.angular)},
+                                    {changing(at_.V_b.linear, other.velocity.linear),
+                                     changing(at_.V_b.angular, other.velocity.angular)}};
+        const MeetOf<Dual> found = features_.meet(moved, held_);
+        return {slope(found.x), slope(found.x_rate), slope(found.n), slope(found.n_rate)};
+    }
+
+  private:
+    const FeaturePair& features_;
+    const MotionsOf<double> at_;
+    const Region held_;
+
+    static PoseOf<Dual> moved_pose(const PoseOf<double>& pose, const Spatial& by) {
+        const auto turned = [&](const Vec3& axis) { return changing(axis, cross(by.angular, axis)); };
+        return {{turned(pose.R.c0), turned(pose.R.c1), turned(pose.R.c2)}, changing(pose.o, at(by, pose.o))};
+    }
+};
+
 }  // namespace
 
 std::unique_ptr<Follower> follower_of(const Contact& contact, const Spatial& own, const Spatial& other,
                                       const Sweep& sweep) {
     if (contact.edges) return follower_of_edges(contact, own, other, sweep);
+    if (contact.features) return std::make_unique<FeatureFollower>(contact, own, other, sweep);
     return std::make_unique<BallFollower>(met(contact, sweep), contact.radius, own, other);
 }
 

@@ -30,6 +30,7 @@ struct SharpRules {
     double one_point = 0.0, one_normal = 0.0;  // m, rad
     double arc = 0.0, parallel = 0.0;          // of directions
     double loose = 0.0;                        // share of a size
+    double flat = 0.0, rise = 0.0;             // of discs that stand on edges: rad, m/rad
 };
 
 // An edge of a face or vertex: its number, and the place of the face among its two, or the sense (1, -1) in which it

@@ -6,31 +6,38 @@
 
 namespace native {
 
-struct Vec3 {
-    double x = 0.0, y = 0.0, z = 0.0;
+// Three numbers: doubles, or with derivatives (see dual.hpp).
+template <class T>
+struct Vector3 {
+    T x = 0.0, y = 0.0, z = 0.0;
 
-    Vec3 operator+(const Vec3& b) const { return {x + b.x, y + b.y, z + b.z}; }
-    Vec3 operator-(const Vec3& b) const { return {x - b.x, y - b.y, z - b.z}; }
-    Vec3 operator-() const { return {-x, -y, -z}; }
-    Vec3 operator*(double s) const { return {x * s, y * s, z * s}; }
-    Vec3& operator+=(const Vec3& b) { return *this = *this + b; }
+    Vector3 operator+(const Vector3& b) const { return {x + b.x, y + b.y, z + b.z}; }
+    Vector3 operator-(const Vector3& b) const { return {x - b.x, y - b.y, z - b.z}; }
+    Vector3 operator-() const { return {-x, -y, -z}; }
+    Vector3 operator*(T s) const { return {x * s, y * s, z * s}; }
+    Vector3& operator+=(const Vector3& b) { return *this = *this + b; }
+
+    friend T dot(const Vector3& a, const Vector3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+    friend Vector3 cross(const Vector3& a, const Vector3& b) {
+        return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+    }
 };
-
-inline double dot(const Vec3& a, const Vec3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-
-inline Vec3 cross(const Vec3& a, const Vec3& b) {
-    return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
 
 // A 3 x 3 matrix by its columns.
-struct Mat3 {
-    Vec3 c0{1.0, 0.0, 0.0}, c1{0.0, 1.0, 0.0}, c2{0.0, 0.0, 1.0};
+template <class T>
+struct Matrix3 {
+    Vector3<T> c0{1.0, 0.0, 0.0}, c1{0.0, 1.0, 0.0}, c2{0.0, 0.0, 1.0};
 
-    Vec3 operator*(const Vec3& a) const { return c0 * a.x + c1 * a.y + c2 * a.z; }
-    Mat3 operator*(const Mat3& b) const { return {*this * b.c0, *this * b.c1, *this * b.c2}; }
-    Mat3 operator+(const Mat3& b) const { return {c0 + b.c0, c1 + b.c1, c2 + b.c2}; }
-    Mat3 transposed() const { return {{c0.x, c1.x, c2.x}, {c0.y, c1.y, c2.y}, {c0.z, c1.z, c2.z}}; }
+    Vector3<T> operator*(const Vector3<T>& a) const { return c0 * a.x + c1 * a.y + c2 * a.z; }
+    Matrix3 operator*(const Matrix3& b) const { return {*this * b.c0, *this * b.c1, *this * b.c2}; }
+    Matrix3 operator+(const Matrix3& b) const { return {c0 + b.c0, c1 + b.c1, c2 + b.c2}; }
+    Matrix3 transposed() const { return {{c0.x, c1.x, c2.x}, {c0.y, c1.y, c2.y}, {c0.z, c1.z, c2.z}}; }
 };
+
+using Vec3 = Vector3<double>;
+using Mat3 = Matrix3<double>;
+
+inline double dot(const Vec3& a, const Vec3& b);  // of the friends above: by which a full name finds it
 
 // Rotation about a unit axis (Rodrigues).
 inline Mat3 rotation(const Vec3& axis, double cosine, double sine) {
@@ -57,13 +64,16 @@ struct Quaternion {
 };
 
 // A spatial motion (velocity of the body's point at the origin, angular velocity) or force (force, moment about it).
-struct Spatial {
-    Vec3 linear, angular;
+template <class T>
+struct SpatialVector {
+    Vector3<T> linear, angular;
 
-    Spatial operator+(const Spatial& b) const { return {linear + b.linear, angular + b.angular}; }
-    Spatial operator*(double s) const { return {linear * s, angular * s}; }
-    Spatial& operator+=(const Spatial& b) { return *this = *this + b; }
+    SpatialVector operator+(const SpatialVector& b) const { return {linear + b.linear, angular + b.angular}; }
+    SpatialVector operator*(T s) const { return {linear * s, angular * s}; }
+    SpatialVector& operator+=(const SpatialVector& b) { return *this = *this + b; }
 };
+
+using Spatial = SpatialVector<double>;
 
 inline double dot(const Spatial& motion, const Spatial& force) {
     return dot(motion.linear, force.linear) + dot(motion.angular, force.angular);

@@ -21,6 +21,10 @@ Looseness looseness_of(const Contact& contact) {
         const Flat& flat = *contact.feature->flat;
         return {flat.rules.loose * flat.extent(), flat.rules.off};
     }
+    if (contact.features) {
+        const SharpRules& rules = contact.other->rules;
+        if (contact.features->passing) return {rules.loose * contact.features->arm, rules.off};
+    }
     if (!contact.edges && contact.meets_corners) return {-std::numeric_limits<double>::infinity(), 0.0};
     const SharpRules& rules = contact.other->rules;
     // What does not meet corners is one of a body against the axis of a capsule.
@@ -31,6 +35,10 @@ Looseness looseness_of(const Contact& contact) {
 bool is_loose(const Contact& contact, double close, const Sweep& sweep) {
     if (contact.edges) {
         const EdgeLook seen = cross_edges(*contact.edges, *contact.other, sweep);
+        return !seen.touches && seen.gap < close;
+    }
+    if (contact.features) {
+        const FeatureLook seen = contact.features->look(places_of(contact, sweep));
         return !seen.touches && seen.gap < close;
     }
     if (!contact.is_flat()) {
@@ -332,7 +340,10 @@ void Voyage::bounds_of_gaps() {
     sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
     errors.along(*arc_.reach, step_.start.data(), missed.data(), still_.data(), 0.0);
     speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
-    const auto turns = [](const Guard& guard) { return guard.contact().other && !guard.contact().other->is_round(); };
+    const auto turns = [](const Guard& guard) {
+        const Contact& contact = guard.contact();
+        return contact.features || (contact.other && !contact.other->is_round());
+    };
     if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) place_at_start();
     for (int g = 0; g < ng_; ++g) {
         const Guard& guard = arc_.guards.all[g];
@@ -350,7 +361,7 @@ void Voyage::bounds_of_gaps() {
             speed_[g] = sway.speed_of(own) + sway.speed_of(other);
             bend_[g] = sway.acceleration_of(own) + sway.acceleration_of(other);
             error_[g] = errors.speed_of(own) + errors.speed_of(other);
-            if (!solid->is_round()) {
+            if (contact.features || !solid->is_round()) {
                 const double far =
                     distance_between(contact, aside_.scratch.sweep) + contact.extent + duration * speed_[g];
                 const double spin = sway.spin[other.joint];
@@ -358,7 +369,7 @@ void Voyage::bounds_of_gaps() {
                 bend_[g] += (sway.twist[other.joint] + spin * spin) * far + 2.0 * spin * speed_[g];
                 error_[g] += errors.spin[other.joint] * far;
             }
-            bend_[g] += solid->curvature(contact.radius) * speed_[g] * speed_[g];
+            if (!contact.features) bend_[g] += solid->curvature(contact.radius) * speed_[g] * speed_[g];
         } else if (contact.is_flat()) {
             speed_[g] = sway.speed_of(own), bend_[g] = sway.acceleration_of(own), error_[g] = errors.speed_of(own);
         } else {
@@ -393,9 +404,12 @@ double Voyage::least_left_out(double distance) {
     place_at_start();
     const double* q = step_.start.data();
     const std::vector<Contact>& contacts = arc_.gaps->contacts;
-    double least = distance;
-    for (const int i : arc_.gaps->couples.within(distance, aside_.scratch.sweep)) {
-        if (arc_.left_out[i]) least = std::min(least, gap_of(arc_.mode, contacts[i], aside_.scratch.sweep, q));
+    // Of what is no distance nothing is known but that it cannot close while the bodies are apart.
+    const auto is_unmeasured = [&](int i) { return arc_.left_out[i] && !contacts[i].is_measured(); };
+    double least = arc_.gaps->couples.nearest(distance, aside_.scratch.sweep, is_unmeasured);
+    for (const int i : arc_.gaps->couples.within(least, aside_.scratch.sweep)) {
+        if (!arc_.left_out[i] || !contacts[i].is_measured()) continue;
+        least = std::min(least, gap_of(arc_.mode, contacts[i], aside_.scratch.sweep, q));
     }
     return least;
 }
@@ -430,10 +444,14 @@ double Voyage::bend_of(int g) {
         const Pose pose = pose_of(contact, aside_.scratch.sweep);
         return bend_[g] + flat.bend(flat.look(pose).own, pose, speed_[g], sway_.spin[arc_.hosts[g].own.joint]);
     }
-    if (!contact.edges) return bend_[g];
+    if (!contact.edges && !contact.features) return bend_[g];
     place_at_start();
     const Hosts& hosts = arc_.hosts[g];
     const double spin = sway_.spin[hosts.own.joint] + sway_.spin[hosts.other.joint];
+    if (contact.features) {
+        const PairPlaces places = places_of(contact, aside_.scratch.sweep);
+        return bend_[g] + contact.features->bend(places, speed_[g], spin, step_.t1 - step_.t0);
+    }
     const double sine = cross_edges(*contact.edges, *contact.other, aside_.scratch.sweep).sine;
     return bend_[g] + edge_bend(contact.other->rules, sine, speed_[g], spin, step_.t1 - step_.t0);
 }
