@@ -117,10 +117,9 @@ void bind_points_on_shapes(nb::module_& m) {
     nb::class_<StandingRules>(m, "StandingRules").def(nb::init<const SharpRules&, double, double>());
 
     nb::class_<StandingPoint, FeaturePair>(m, "StandingPoint")
-        .def("__init__", [](StandingPoint* self, const FacedBody& body, const Numbers& inner, const Numbers& axis,
-                            double flat, const StandingRules& rules) {
-            new (self) StandingPoint(body, vec3(inner), vec3(axis), flat, rules);
-        });
+        .def("__init__",
+             [](StandingPoint* self, const FacedBody& body, const Numbers& inner, const Numbers& axis, double flat,
+                const StandingRules& rules) { new (self) StandingPoint(body, vec3(inner), vec3(axis), flat, rules); });
 }
 
 void make_edge(EdgeOfBody* self, std::shared_ptr<const Polyhedron> hull, int number, double around, double extent,
@@ -143,9 +142,8 @@ void bind_cone_sides(nb::module_& m) {
         .def_rw("parallel", &ConeRules::parallel)
         .def_rw("arc", &ConeRules::arc);
 
-    nb::class_<Cone>(m, "Cone").def("__init__", [](Cone* self, double radius, double half) {
-        new (self) Cone{radius, half};
-    });
+    nb::class_<Cone>(m, "Cone").def("__init__",
+                                    [](Cone* self, double radius, double half) { new (self) Cone{radius, half}; });
 
     nb::class_<EdgeOfBody>(m, "EdgeOfBody").def("__init__", &make_edge);
 
@@ -197,8 +195,8 @@ void bind_features(nb::module_& m) {
 
     bind_rims_on_bodies(m), bind_points_on_shapes(m), bind_cone_sides(m);
 
-    nb::class_<Met>(m, "Met").def("__init__", [](Met* self, std::shared_ptr<const FeaturePair> features,
-                                                 const Numbers& turn, int disc) {
-        new (self) Met{features, mat3(turn), disc};
-    });
+    nb::class_<Met>(m, "Met").def(
+        "__init__", [](Met* self, std::shared_ptr<const FeaturePair> features, const Numbers& turn, int disc) {
+            new (self) Met{features, mat3(turn), disc};
+        });
 }

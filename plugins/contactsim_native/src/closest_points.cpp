@@ -136,8 +136,8 @@ void residual(const SmoothPiece& a, const SmoothPiece& b, const std::array<SideO
 }
 
 // The root near y, to rounding, where Newton's method finds it at once.
-std::optional<Unknowns<double>> root(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses,
-                                     Unknowns<double> y, const ClosestRules& rules) {
+std::optional<Unknowns<double>> root(const SmoothPiece& a, const SmoothPiece& b, const Poses& poses, Unknowns<double> y,
+                                     const ClosestRules& rules) {
     const int size = 4 + a.slides() + b.slides();
     double last = std::numeric_limits<double>::infinity();
     Unknowns<double> F{};
@@ -239,9 +239,7 @@ std::array<SideOf<double>, 2> sides_of(const SmoothPiece& a, const SmoothPiece& 
 Vec3 climbing_step(const std::array<Vec3, 2>& tangents, int count, const Vec3& apart, double g, double radii,
                    const std::array<SideOf<double>, 2>& sides) {
     const auto bend = [&](const Vec3& t, const Vec3& u) { return dot(t, sides[0].S * u + sides[1].S * u); };
-    const auto taken = [&](double value, double most) {
-        return std::max(std::abs(value), EPSILON * (most + radii));
-    };
+    const auto taken = [&](double value, double most) { return std::max(std::abs(value), EPSILON * (most + radii)); };
     const double first = dot(tangents[0], apart), a = bend(tangents[0], tangents[0]) + g;
     if (count == 1) return tangents[0] * (first / taken(a, std::abs(a)));
     const double second = dot(tangents[1], apart), b = bend(tangents[0], tangents[1]);

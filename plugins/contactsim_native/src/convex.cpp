@@ -10,9 +10,9 @@ namespace native {
 
 namespace {
 
-constexpr int ROUNDS = 200;         // of points that are added
-constexpr double GAINED = 1e-14;    // m: a gain that is rounding
-constexpr double DEGENERATE = 1e-9; // of triangles and bodies, relative to their size, that have no normal
+constexpr int ROUNDS = 200;          // of points that are added
+constexpr double GAINED = 1e-14;     // m: a gain that is rounding
+constexpr double DEGENERATE = 1e-9;  // of triangles and bodies, relative to their size, that have no normal
 
 Vec3 unit(const Vec3& a) {
     const double size = length(a);
@@ -58,9 +58,8 @@ class Growing {
     // Whether the origin is no deeper than that inside of the body.
     bool is_shallow(double depth) {
         for (int round = 0; round < ROUNDS; ++round) {
-            const auto nearest = std::min_element(faces_.begin(), faces_.end(), [](const Face& a, const Face& b) {
-                return a.height < b.height;
-            });
+            const auto nearest = std::min_element(faces_.begin(), faces_.end(),
+                                                  [](const Face& a, const Face& b) { return a.height < b.height; });
             if (nearest == faces_.end() || nearest->height >= depth) return false;
             const Vec3 n = nearest->normal, point = body_.farthest(n);
             const double reach = dot(n, point);

@@ -80,11 +80,10 @@ class FeatureFollower final : public Follower {
 
     MovingSpot changed(const BodyChange& own, const BodyChange& other) const override {
         const PairPlaces& here = at_.places;
-        const MotionsOf<Dual> moved{{moved_pose(here.a, own.place), moved_pose(here.b, other.place)},
-                                    {changing(at_.V_a.linear, own.velocity.linear),
-                                     changing(at_.V_a.angular, own.velocity.angular)},
-                                    {changing(at_.V_b.linear, other.velocity.linear),
-                                     changing(at_.V_b.angular, other.velocity.angular)}};
+        const MotionsOf<Dual> moved{
+            {moved_pose(here.a, own.place), moved_pose(here.b, other.place)},
+            {changing(at_.V_a.linear, own.velocity.linear), changing(at_.V_a.angular, own.velocity.angular)},
+            {changing(at_.V_b.linear, other.velocity.linear), changing(at_.V_b.angular, other.velocity.angular)}};
         const MeetOf<Dual> found = features_.meet(moved, held_);
         return {slope(found.x), slope(found.x_rate), slope(found.n), slope(found.n_rate)};
     }

@@ -57,8 +57,7 @@ std::vector<RimMargin> RimOnPart::margins_of_part(const Vec3& x, const Vec3& out
     if (part_.other) {
         const RimOfBody& its = *part_.other;
         found.push_back({std::hypot(outward.x, outward.y), rules_.begins * its.flat, rules_.ends * its.flat});
-        found.push_back(
-            {its.radius * (its.end * outward.z + its.lean), rules_.smoothly_begin, rules_.smoothly_end});
+        found.push_back({its.radius * (its.end * outward.z + its.lean), rules_.smoothly_begin, rules_.smoothly_end});
     }
     return found;
 }
@@ -220,8 +219,7 @@ MeetOf<T> RimOnPlane::met(const MotionsOf<T>& at) const {
     const Vector3<T> none{NAN, NAN, NAN};
     if (!(real(dot(across, across)) > 0.0)) return {none, none, none, none};
     const Vector3<T> n_rate = cross(at.V_b.angular, n), axis_rate = cross(at.V_a.angular, axis);
-    const Vector3<T> turned =
-        n_rate - axis * (dot(axis_rate, n) + dot(axis, n_rate)) - axis_rate * dot(axis, n);
+    const Vector3<T> turned = n_rate - axis * (dot(axis_rate, n) + dot(axis, n_rate)) - axis_rate * dot(axis, n);
     const Vector3<T> centre = at.places.a.o + at.places.a.R * constant<T>(rim_.centre());
     const Vector3<T> x_rate = velocity_at(at.V_a, centre) - turning(across, turned) * T(rim_.radius);
     return {x, x_rate, n, n_rate};

@@ -39,14 +39,14 @@ struct RimPart {
     enum class Kind { face, cap, endless, ridge, side, slope, rim };
 
     Kind kind;
-    Vec3 centre, axis;                              // a point of it, of a slope its tip; its normal or direction
-    double sine = 0.0, radius = 0.0;                // of normals of a slope; of what is around the line of a side
-    Vec3 middle;                                    // of the length of what is made of lines
-    double half = 0.0, around = 0.0;                // half of that, and its largest distance from its axis
-    double body_radius = 0.0, body_half = 0.0;      // of a cylinder or cone that it is of
-    std::vector<std::array<double, 7>> rows;        // margins that are linear in point, normal and one
-    std::vector<std::array<double, 2>> limits;      // what each begins above, and below which it ends
-    std::optional<RimOfBody> other;                 // of a rim
+    Vec3 centre, axis;                          // a point of it, of a slope its tip; its normal or direction
+    double sine = 0.0, radius = 0.0;            // of normals of a slope; of what is around the line of a side
+    Vec3 middle;                                // of the length of what is made of lines
+    double half = 0.0, around = 0.0;            // half of that, and its largest distance from its axis
+    double body_radius = 0.0, body_half = 0.0;  // of a cylinder or cone that it is of
+    std::vector<std::array<double, 7>> rows;    // margins that are linear in point, normal and one
+    std::vector<std::array<double, 2>> limits;  // what each begins above, and below which it ends
+    std::optional<RimOfBody> other;             // of a rim
     double extent = 0.0, least = 0.0;
     std::optional<ConvexBody> body;
 
@@ -54,8 +54,8 @@ struct RimPart {
     bool is_sharp() const { return kind == Kind::ridge || kind == Kind::rim; }
     bool is_lined() const { return kind == Kind::ridge || kind == Kind::side || kind == Kind::slope; }
     bool is_round() const { return kind != Kind::face && kind != Kind::endless && kind != Kind::ridge; }
-    double away(const Vec3& p) const;                                    // a bound of the distance of a point from it
-    double bent(double of_rim, const Vec3& x, double way) const;         // radius with which the normal turns
+    double away(const Vec3& p) const;                             // a bound of the distance of a point from it
+    double bent(double of_rim, const Vec3& x, double way) const;  // radius with which the normal turns
 };
 
 // How far a contact is from an end of its features, what it begins above, and below which it ends.

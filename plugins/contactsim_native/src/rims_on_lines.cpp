@@ -7,7 +7,7 @@ namespace native {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity(), PI = 3.14159265358979323846;
-constexpr int SAMPLES = 24;    // normals around straight lines
+constexpr int SAMPLES = 24;  // normals around straight lines
 constexpr double TINY = 1e-30;
 
 template <class T>
@@ -104,9 +104,8 @@ struct RimOnLines::ByNormal {
         const Vector3<T> ahead_rate = cross(V_b.angular, ahead);
         const Vector3<T> way_rate = velocity_at(V_a, c) - velocity_at(V_b, foot);
         const T up_rate = dot(ahead_rate, axis) + dot(ahead, axis_rate);
-        const T slope_rate =
-            dot(ahead_rate, c - foot) + dot(ahead, way_rate) +
-            T(R) * ((h_rate * up + h * up_rate) / size + h * h * up * h_rate / (size * size * size));
+        const T slope_rate = dot(ahead_rate, c - foot) + dot(ahead, way_rate) +
+                             T(R) * ((h_rate * up + h * up_rate) / size + h * h * up * h_rate / (size * size * size));
         const Vector3<T> n_rate = carried - ahead * (slope_rate / bend);
         const T leaning = dot(n_rate, axis) + dot(n, axis_rate);
         const Vector3<T> moved = n_rate - axis * leaning - axis_rate * h;
@@ -152,9 +151,7 @@ struct RimOnLines::ByPlace {
 };
 
 RimOnLines::RimOnLines(const RimOfBody& rim, const RimPart& part, const RimRules& rules)
-    : RimOnPart(rim, part, rules),
-      across_(ways_across(part.axis)),
-      cosine_(std::sqrt(1.0 - part.sine * part.sine)) {}
+    : RimOnPart(rim, part, rules), across_(ways_across(part.axis)), cosine_(std::sqrt(1.0 - part.sine * part.sine)) {}
 
 double RimOnLines::angle(const PairPlaces& at) const {
     const Mat3 back = at.b.R.transposed();
@@ -195,8 +192,8 @@ RimOnLines::ByPlace<T> RimOnLines::by_place(const PlacesOf<T>& at, double sense,
     const Vector3<T> r = at.a.R.c0 * C + at.a.R.c1 * S, t = at.a.R.c1 * C - at.a.R.c0 * S;
     const Vector3<T> x = at.a.o + at.a.R * constant<T>(rim_.centre()) + r * R;
     const Vector3<T> b = at.b.R * constant<T>(part_.axis), foot = at.b.o + at.b.R * constant<T>(part_.centre);
-    ByPlace<T> found{{}, {}, ByPlace<T>::normal(t, b, part_.sine, sense), x, r, t, b, foot, {}, {}, rim_.radius,
-                     part_.sine, sense};
+    ByPlace<T> found{
+        {}, {}, ByPlace<T>::normal(t, b, part_.sine, sense), x, r, t, b, foot, {}, {}, rim_.radius, part_.sine, sense};
     found.turn = found.normal_rate(-r, {}), found.leads = cross(b, found.n);
     found.slope = dot(found.leads, x - foot);
     found.bend = dot(cross(b, found.turn), x - foot) + R * dot(found.leads, t);

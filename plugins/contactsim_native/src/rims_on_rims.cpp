@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "rims.hpp"
+
+#include <algorithm>
 
 namespace native {
 

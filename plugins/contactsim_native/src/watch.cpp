@@ -32,6 +32,12 @@ Looseness looseness_of(const Contact& contact) {
     return {rules.loose * size, rules.off};
 }
 
+// Whether the axes of the solid that it is a gap to turn.
+bool turns(const Guard& guard) {
+    const Contact& contact = guard.contact();
+    return contact.features || (contact.other && !contact.other->is_round());
+}
+
 bool is_loose(const Contact& contact, double close, const Sweep& sweep) {
     if (contact.edges) {
         const EdgeLook seen = cross_edges(*contact.edges, *contact.other, sweep);
@@ -340,10 +346,6 @@ void Voyage::bounds_of_gaps() {
     sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
     errors.along(*arc_.reach, step_.start.data(), missed.data(), still_.data(), 0.0);
     speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
-    const auto turns = [](const Guard& guard) {
-        const Contact& contact = guard.contact();
-        return contact.features || (contact.other && !contact.other->is_round());
-    };
     if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) place_at_start();
     for (int g = 0; g < ng_; ++g) {
         const Guard& guard = arc_.guards.all[g];
@@ -361,7 +363,7 @@ void Voyage::bounds_of_gaps() {
             speed_[g] = sway.speed_of(own) + sway.speed_of(other);
             bend_[g] = sway.acceleration_of(own) + sway.acceleration_of(other);
             error_[g] = errors.speed_of(own) + errors.speed_of(other);
-            if (contact.features || !solid->is_round()) {
+            if (turns(guard)) {
                 const double far =
                     distance_between(contact, aside_.scratch.sweep) + contact.extent + duration * speed_[g];
                 const double spin = sway.spin[other.joint];
