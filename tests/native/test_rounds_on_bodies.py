@@ -11,8 +11,8 @@ import pytest
 import contactsim as cs
 
 from .compared_events import compared
-from .test_pairs import FIELD, MATRIX, TIGHT, TIME, compare_derivatives, flows, off
-from .test_polyhedra import beside_a_wall, box, capsule, closed_in, compare_guards, hull, sharp, thrown, touching
+from .test_pairs import MATRIX, TIGHT, TIME, off
+from .test_polyhedra import beside_a_wall, box, capsule, compare_touching, hull, sharp, thrown
 
 pytest.importorskip("contactsim_native")
 
@@ -67,28 +67,7 @@ WORLDS = {
 @pytest.mark.parametrize("name", WORLDS)
 def test_motion_and_guards_of_touching_bodies_are_those_of_python(name: str) -> None:
     """Wherever they touch, of both bodies."""
-    system, rng, looked = cs.ContactSystem(WORLDS[name]()), np.random.default_rng(3), 0
-    world = system.on_engine("python").world
-    known = world.mechanism.plain_robot
-    assert known is not None and all(contact is not None for contact in known.contacts)
-    for _ in range(14):
-        q = touching(rng, world, np.array(system.robot.nominal))
-        if not len(q):
-            continue
-        mode, x = closed_in(rng, world, q), np.concatenate([q, rng.normal(size=world.nv)])
-        found = flows(system, mode, x)
-        if found is None:
-            continue
-        one, other = found
-        compiled, python = (flow.motion(0.0, x) for flow in found)
-        assert compiled.others is not None  # that is what the engine says, and Python does not
-        assert off(compiled.acceleration, python.acceleration) < FIELD
-        assert off(compiled.forces, python.forces) < FIELD
-        assert off(one.arc.compiled.slips(0.0, x), python.rates) < FIELD  # type: ignore[union-attr]
-        compare_guards(one, other, x)
-        compare_derivatives(one, other, x)
-        looked += len(mode.closed)
-    assert looked > 8
+    assert len(compare_touching(WORLDS[name](), 14)) > 8
 
 
 def smooth(rng: np.random.Generator) -> cs.Robot:

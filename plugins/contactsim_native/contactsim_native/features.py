@@ -53,13 +53,18 @@ def native_piece(body: PlainSurface) -> _native.SmoothPiece:
     return _native.SmoothPiece.ball(*body.sizes) if body.kind == "ball" else _native.SmoothPiece.half_space()
 
 
+def native_round(body: PlainSurface) -> _native.RoundShape:
+    """A cylinder or cone."""
+    return _native.RoundShape(body.kind == "cone", *body.sizes)
+
+
 @lru_cache(maxsize=256)
 def native_surface(body: PlainSurface) -> _native.SmoothSurface:
     """A body by its smooth pieces."""
     if body.hull is not None:
         return _native.SmoothSurface.hull(native_polyhedron(body.hull), *body.sizes, sharp_rules())
     if body.kind in ("cylinder", "cone"):
-        return _native.SmoothSurface.round(_native.RoundShape(body.kind == "cone", *body.sizes))
+        return _native.SmoothSurface.round(native_round(body))
     return _native.SmoothSurface.whole(native_piece(body))
 
 
@@ -108,10 +113,9 @@ def native_rim_part(part: PlainPart) -> _native.RimPart:
 
 def native_point(point: PlainPoint) -> _native.FeaturePair:
     """A point or sphere on a cylinder or cone."""
-    shape = _native.RoundShape(point.other.kind == "cone", *point.other.sizes)
     beside = np.ascontiguousarray(point.edges).reshape(-1, 3)
     own = _native.PointKind(POINTS.index(point.kind), point.radius, beside, point.axis.tolist(), point.sine)
-    return _native.PointOnRound(shape, own, sharp_rules())
+    return _native.PointOnRound(native_round(point.other), own, sharp_rules())
 
 
 def native_standing(point: PlainStanding) -> _native.FeaturePair:
@@ -121,7 +125,7 @@ def native_standing(point: PlainStanding) -> _native.FeaturePair:
     if point.other is not None:
         hull = None if point.other.hull is None else native_polyhedron(point.other.hull)
         if point.other.kind in ("cylinder", "cone"):
-            shape = _native.RoundShape(point.other.kind == "cone", *point.other.sizes)
+            shape = native_round(point.other)
     rules = _native.StandingRules(sharp_rules(), edges.RISE, cylinder_points.STANDS)
     body = _native.FacedBody(half, hull, shape)
     return _native.StandingPoint(body, point.inner.tolist(), point.axis.tolist(), point.flat, rules)

@@ -92,7 +92,7 @@ struct CruiseRoom {
 
     // As an arc begins.
     void forget() {
-        for (GuardRoom* room : {&ends, &within}) room->known = Known(), room->forget();
+        for (GuardRoom* room : {&ends, &within}) room->known = Known(), room->expansion = nullptr, room->forget();
     }
 };
 
