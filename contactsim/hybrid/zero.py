@@ -30,7 +30,7 @@ EDGE = 2.0  # a decay that holds explicit steps; less where accuracy sets the st
 FADING = 0.6  # a decay that shows in the error of DOP853, whose stages are of a low order where a motion is stiff
 FADED = 30.0  # sum over steps behind which nothing is left of what decays: exp(-30) of it
 LASTING = 100.0  # a decay, and the time for which it stays as fast: an explicit method would need many steps
-EASY = 2.0  # a stiff step that an explicit method takes as well
+EASY = 0.5  # the fastest decay within a stiff step, up to which an explicit method is as quick
 
 # --- of a state from which no step leads on, relative to the field and the guards there ------------------------------
 JUMP = 1e-6  # change within the shortest time there is, above which it may be a jump

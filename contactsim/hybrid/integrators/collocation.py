@@ -18,6 +18,10 @@ FEWER = 3  # of a single step over a short time, as between the events of a ratt
 ERROR_OF_FEW = 2e-4  # of its error C (h lambda)^6 in one step of y' = lambda y
 GROWTH, SHRINKAGE = 4.0, 0.1  # a step is at most, and at least, this many times as long as the last one
 SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance
+PASSES = 8  # of a matrix over a vector, until that tells a bound on its eigenvalues
+SPREAD = 1e-3  # of the largest entry, which all entries of that vector have at least
+PLACES = 20  # of the quadrature of a defect
+DECAYS = np.geomspace(1.0, 100.0, 60)  # within a step, among which the most of a defect reaches its end
 
 
 class Scheme(NamedTuple):
@@ -27,11 +31,32 @@ class Scheme(NamedTuple):
         nodes, matrix: c (s,) and a (s, s).
         estimates: weights (k + 1, s) of its error: its quadrature less those without the first 1 to k nodes, k = 3 or
             all but one, of two nodes all; the last row extrapolates to the start of the step.
+        places, defect: tau (m,) and weights (m,) of a quadrature of f(tau) M(tau) / M(0) over [0, 1], M being the
+            polynomial whose zeros are the nodes.
+        worst: the decay z at which `carried` is largest.
     """
 
     nodes: Array
     matrix: Array
     estimates: Array
+    places: Array
+    defect: Array
+    worst: float
+
+    def carried(self, reach: float) -> float:
+        """How much of its defect at the start does a step carry to its end, where decays are up to e^-reach in it?
+
+        A polynomial through the stages misses the rate by d(tau), which vanishes at the nodes: by M(tau) / M(0) d(0),
+        about. Its end misses what becomes of that, which is for y' = -z y
+
+            max over z <= reach of | int_0^1 e^{-z (1 - tau)} M(tau) / M(0) dtau | d(0).
+
+        As M is orthogonal to all polynomials of degree s - 2, that is of the order z^(s-1) where the motion is slow:
+        so the order is 2 s - 1. Where it is fast, nothing is won.
+
+        Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, II.7, theorem 7.9 and its proof.
+        """
+        return abs(float(np.exp(-min(reach, self.worst) * (1.0 - self.places)) @ self.defect))
 
 
 def radau(stages: int) -> Scheme:
@@ -47,7 +72,12 @@ def radau(stages: int) -> Scheme:
         kept = nodes[left_out:]
         coarse = [_lagrange(kept, j).integ() for j in range(len(kept))]
         row[left_out:] -= [integral(1.0) - integral(0.0) for integral in coarse]
-    return Scheme(nodes, matrix, np.vstack([estimates, [_lagrange(nodes, j)(0.0) for j in range(stages)]]))
+    estimates = np.vstack([estimates, [_lagrange(nodes, j)(0.0) for j in range(stages)]])
+    places, weights = legendre.leggauss(PLACES)
+    places = (places + 1.0) / 2.0
+    defect = weights / 2.0 * np.prod(1.0 - places[:, None] / nodes, axis=1)
+    worst = DECAYS[np.abs(np.exp(-DECAYS[:, None] * (1.0 - places)) @ defect).argmax()]
+    return Scheme(nodes, matrix, estimates, places, defect, float(worst))
 
 
 def _lagrange(nodes: Array, j: int) -> Polynomial:
@@ -57,7 +87,7 @@ def _lagrange(nodes: Array, j: int) -> Polynomial:
 
 
 SCHEMES = {stages: radau(stages) for stages in (FEWER, STAGES)}
-NODES, MATRIX, _ = SCHEMES[STAGES]
+NODES, MATRIX = SCHEMES[STAGES].nodes, SCHEMES[STAGES].matrix
 
 
 def solve_linear(
@@ -78,6 +108,8 @@ def solve_linear(
     A step is one linear system for all its stages. Its error is read off how fast quadratures with more and more of
     the stages come closer: where A is smooth their distances d fall by a factor theta each, and the method's own error
     is theta^s d; where A jumps or bends within the step, or before its first stage, they do not fall, and it is d.
+    Where the solution decays fast within the step, that promises too much, and what is missed at its start tells the
+    error (`Scheme.carried`), which then falls with the step by its power s only.
 
     Args:
         matrix: t -> A (n, n).
@@ -101,7 +133,8 @@ def solve_linear(
         last = t + step >= t1 - SMALLEST_STEP * max(1.0, abs(t1))
         step = t1 - t if last else step
         coefficients = np.array([matrix(t1 if last and c == 1.0 else t + c * step) for c in SCHEMES[stages].nodes])
-        end, error = _stepped(SCHEMES[stages], step, coefficients, before, value, atol / rtol)
+        end, smooth, carried = _stepped(SCHEMES[stages], step, coefficients, before, value, atol / rtol)
+        error = max(smooth, carried)
         if error <= rtol:
             scales = (scale(t), scale(t + step)) if scale is not None and not last else (1.0, 1.0)
             t, value, before = (t1 if last else t + step), end, coefficients[-1]
@@ -115,8 +148,13 @@ def solve_linear(
             continue
         else:
             following = 1.0
-        step *= following * min(GROWTH, max(SHRINKAGE, SAFETY * (rtol / max(error, TINY)) ** (0.5 / stages)))
+        step *= following * _growth(rtol / max(smooth, TINY), rtol / max(carried, TINY), stages)
     return value
+
+
+def _growth(smooth: float, carried: float, stages: int) -> float:
+    """How many times as long the next step may be, of which the tolerance is so many times either error."""
+    return min(GROWTH, max(SHRINKAGE, SAFETY * min(smooth ** (0.5 / stages), carried ** (1.0 / stages))))
 
 
 def _error_of_few(matrix: Array, step: float) -> float:
@@ -125,10 +163,27 @@ def _error_of_few(matrix: Array, step: float) -> float:
     return ERROR_OF_FEW * (step * rate) ** (2 * FEWER)
 
 
+def fastest(matrix: Array) -> float:
+    """A bound on the sizes of the eigenvalues of a matrix (n, n): max_i (|A| x)_i / x_i of an x > 0.
+
+    An x to which |A| has been applied again and again makes it close, whatever the units of its rows.
+
+    Source: Horn and Johnson, Matrix Analysis, theorem 8.1.26.
+    """
+    sizes = np.abs(matrix)
+    x = np.ones(len(sizes))
+    for _ in range(PASSES):
+        x = sizes @ x
+        x = np.maximum(x, SPREAD * x.max(initial=TINY))
+    return float((sizes @ x / x).max(initial=0.0))
+
+
 def _stepped(
     scheme: Scheme, step: float, coefficients: Array, before: Array, value: Array, floor: float
-) -> tuple[Array, float]:
-    """The end (n, m) of a step, and its error relative to the rows of the solution, which are at least `floor`.
+) -> tuple[Array, float, float]:
+    """The end (n, m) of a step, and its errors relative to the rows of the solution, which are at least `floor`.
+
+    Of the errors one is right where the solution is smooth, the other where it decays fast; the larger one counts.
 
     Args:
         scheme: the method, of s stages.
@@ -144,9 +199,9 @@ def _stepped(
     system[np.diag_indices(count * size)] += 1.0
     stages = np.linalg.solve(system, np.tile(value, (count, 1))).reshape(count, size, -1)
     missed = step * np.einsum("es,snm->enm", scheme.estimates, coefficients @ stages)
-    missed[-1] = (missed[-1] - step * before @ value) / count**2  # what is missed at the start of the step
+    missed[-1] -= step * before @ value  # what is missed at the start of the step
     rows = np.abs(value).max(axis=1) + np.abs(stages[-1]).max(axis=1) + floor
     *apart, first = (np.abs(missed).max(axis=2) / rows).max(axis=1).tolist()
-    apart[0] = max(apart[0], first)
+    apart[0] = max(apart[0], first / count**2)
     theta = min(1.0, max(near / max(far, TINY) for near, far in pairwise(apart)))
-    return stages[-1], apart[0] * theta**count
+    return stages[-1], apart[0] * theta**count, first * scheme.carried(step * fastest(before))

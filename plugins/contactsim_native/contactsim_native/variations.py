@@ -27,7 +27,8 @@ def _scheme(stages: int) -> _native.Scheme:
     """
     scheme, s = radau(stages), stages
     error = factorial(s) * factorial(s - 1) / (factorial(2 * s - 1) * factorial(2 * s))
-    return _native.Scheme(scheme.nodes, scheme.matrix, scheme.estimates @ np.linalg.inv(scheme.matrix), error)
+    estimates = scheme.estimates @ np.linalg.inv(scheme.matrix)
+    return _native.Scheme(scheme.nodes, scheme.matrix, estimates, error, scheme.places, scheme.defect, scheme.worst)
 
 
 SCHEMES = [_scheme(stages) for stages in (2, 3, 4, 5, 6, 7, 8)]

@@ -7,11 +7,14 @@ using namespace native;
 namespace {
 
 void add_schemes(nb::module_& m) {
-    const auto made = [](Scheme* self, Row nodes, Table matrix, Table estimates, double error) {
+    const auto made = [](Scheme* self, Row nodes, Table matrix, Table estimates, double error, Row places, Row defect,
+                         double worst) {
         const std::size_t s = nodes.shape(0);
         demand(matrix.shape(0) == s && matrix.shape(1) == s && estimates.shape(0) >= 2 && estimates.shape(1) == s,
                "a scheme has nodes (s,), a matrix (s, s) and estimates (k, s)");
-        new (self) Scheme{numbers(nodes), numbers(matrix), numbers(estimates), error};
+        demand(places.shape(0) == defect.shape(0), "each place of the quadrature of a defect has a weight");
+        new (self) Scheme{numbers(nodes),  numbers(matrix), numbers(estimates), error,
+                          numbers(places), numbers(defect), worst};
     };
     nb::class_<Scheme>(m, "Scheme").def("__init__", made);
     nb::class_<Control>(m, "Control")

@@ -5,6 +5,13 @@
 
 namespace native {
 
+double Scheme::carried(double reach) const {
+    const double decay = std::min(reach, worst);
+    double share = 0.0;
+    for (std::size_t k = 0; k < places.size(); ++k) share += std::exp(-decay * (1.0 - places[k])) * defect[k];
+    return std::abs(share);
+}
+
 namespace {
 
 // The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held). Part of that is that friction turns
@@ -182,6 +189,12 @@ struct Start {
     Rows q, v, held;
 };
 
+// What a step misses where the solution is smooth, and where it decays fast; see `solve_linear`.
+struct Missed {
+    double smooth, carried;
+    double all() const { return std::max(smooth, carried); }
+};
+
 // One step of collocation. The stages of q follow from those of v, q_i = R_i q + sum P_ij v_j, so that the linear
 // system is one for the stages of v alone; P is a dt/ds where motions commute.
 class Step {
@@ -214,8 +227,10 @@ class Step {
     Rows q(int stage) { return q_.rows().from(stage * nv_); }
     Rows v(int stage) { return v_.rows().from(stage * nv_); }
 
-    // What the step misses, relative to the rows of the solution; `slope` is dt/ds at its start.
-    double error(const Scheme& scheme, double slope, Equation& before, const Start& start, const Control& control) {
+    // What the step misses, relative to the rows of the solution; `slope` is dt/ds at its start, and decays are up to
+    // e^-reach within it.
+    Missed error(const Scheme& scheme, double slope, double reach, Equation& before, const Start& start,
+                 const Control& control) {
         const int s = scheme.stages(), count = static_cast<int>(scheme.estimates.size()) / s, all = nv_ * wide_;
         const ConstRows estimates{scheme.estimates.data(), s};
         // Each stage, and each estimate, is one row.
@@ -237,11 +252,10 @@ class Step {
                 if (share > apart[e] || std::isnan(share)) apart[e] = share;
             }
         }
-        apart[count - 1] /= s * s;
-        apart[0] = std::max(apart[0], apart.back());
+        apart[0] = std::max(apart[0], apart.back() / (s * s));
         double theta = 0.0;
         for (int e = 0; e + 2 < count; ++e) theta = std::max(theta, apart[e] / std::max(apart[e + 1], control.tiny));
-        return apart[0] * std::pow(std::min(theta, 1.0), std::min(s, SEEN));
+        return {apart[0] * std::pow(std::min(theta, 1.0), std::min(s, SEEN)), apart.back() * scheme.carried(reach)};
     }
 
   private:
@@ -545,36 +559,73 @@ double rate_of(Equation& equation, int nv) {
     return std::sqrt(*std::max_element(sums.begin(), sums.end()));
 }
 
-// A bound on the rate [1/s] of all but slips that turn: sqrt of the largest row of |A|^2 without them.
-double rate_apart_from_turns(Equation& equation, int nv, int held) {
-    const int n = 2 * nv, turns = static_cast<int>(equation.across.data.size()) / std::max(equation.across.stride, 1);
-    thread_local Matrix below;  // of A without what turns; above are brackets and ones
-    below.clear(nv, n);
-    for (int r = 0; r < nv; ++r) {
-        double* own = below.rows()[r];
-        std::copy_n(equation.by_state.rows()[r], n, own);
-        for (int a = 0; a < turns; ++a) {
-            add_scaled(own + nv, -equation.by_state.rows()[r][n + held + a], equation.across.rows()[a], nv);
+// The sizes |A| of what but slips that turn moves variations: above brackets and ones, below `below` (nv, 2 nv).
+class SizesApartFromTurns {
+  public:
+    SizesApartFromTurns(Equation& equation, int nv, int held) : equation_(equation), nv_(nv), below_(room()) {
+        const int n = 2 * nv;
+        const int turns = static_cast<int>(equation.across.data.size()) / std::max(equation.across.stride, 1);
+        below_.clear(nv, n);
+        for (int r = 0; r < nv; ++r) {
+            double* own = below_.rows()[r];
+            std::copy_n(equation.by_state.rows()[r], n, own);
+            for (int a = 0; a < turns; ++a) {
+                add_scaled(own + nv, -equation.by_state.rows()[r][n + held + a], equation.across.rows()[a], nv);
+            }
         }
+        sums_.assign(below_.stride, 0.0), next_.resize(n);
+        std::fill_n(sums_.begin(), n, 1.0);
     }
-    // Sums of |A|, then of |A| times these.
-    std::vector<double> sums(below.stride, 0.0), twice(n);
-    std::fill_n(sums.begin(), n, 1.0);
-    for (std::vector<double>* found : {&sums, &twice}) {
-        std::vector<double> next(n);
-        weigh_rows(next.data() + nv, below.rows(), sums.data(), nv, below.stride);
-        for (int r = 0; r < nv; ++r) next[r] = sums[nv + r];
-        for (const Bracket& bracket : equation.brackets) {
+
+    // A bound on the rate [1/s]: sqrt of the largest row of |A|^2.
+    double rate() {
+        for (int pass = 0; pass < 2; ++pass) apply();
+        return std::sqrt(*std::max_element(sums_.begin(), sums_.end()));
+    }
+
+    // A close bound on the sizes of eigenvalues [1/s]; see `fastest` of contactsim. It goes on from `rate`.
+    double fastest(double tiny) {
+        for (int pass = 0; pass < PASSES; ++pass) {
+            apply();
+            const double least = SPREAD * std::max(*std::max_element(next_.begin(), next_.end()), tiny);
+            for (int k = 0; k < 2 * nv_; ++k) sums_[k] = std::max(next_[k], least) / (least / SPREAD);
+        }
+        const std::vector<double> before(sums_.begin(), sums_.begin() + 2 * nv_);
+        apply();
+        double most = 0.0;
+        for (int k = 0; k < 2 * nv_; ++k) most = std::max(most, next_[k] / before[k]);
+        return most;
+    }
+
+  private:
+    static constexpr int PASSES = 8;
+    static constexpr double SPREAD = 1e-3;  // of the largest entry, which all entries have at least
+
+    static Matrix& room() {
+        thread_local Matrix kept;
+        return kept;
+    }
+
+    // sums = |A| sums
+    void apply() {
+        weigh_rows(next_.data() + nv_, below_.rows(), sums_.data(), nv_, below_.stride);
+        std::copy_n(sums_.begin() + nv_, nv_, next_.begin());
+        for (const Bracket& bracket : equation_.brackets) {
             for (int r = 0; r < bracket.size; ++r) {
                 for (int k = 0; k < bracket.size; ++k) {
-                    next[bracket.first + r] += std::abs(bracket.matrix[r * bracket.size + k]) * sums[bracket.first + k];
+                    const double size = std::abs(bracket.matrix[r * bracket.size + k]);
+                    next_[bracket.first + r] += size * sums_[bracket.first + k];
                 }
             }
         }
-        std::copy(next.begin(), next.end(), found->begin());
+        std::copy(next_.begin(), next_.end(), sums_.begin());
     }
-    return std::sqrt(*std::max_element(twice.begin(), twice.end()));
-}
+
+    const Equation& equation_;
+    int nv_;
+    Matrix& below_;
+    std::vector<double> sums_, next_;
+};
 
 // The length of steps, counted in those of the run, and their methods, by what the last one missed.
 class StepChoice {
@@ -608,15 +659,18 @@ class StepChoice {
 
     bool iterates = false;  // whether the system of the step is expected to be solved by iteration
 
-    void learn(double error) {
+    void learn(const Missed& missed) {
+        const double error = missed.all();
         const bool accepted = error <= rtol_, finite = std::isfinite(error);
-        const double change = std::pow(std::max(error, control_.tiny) / scheme_->error, 0.5 / scheme_->stages());
-        told_ = MARGIN * change / length;
+        const double power = 1.0 / scheme_->stages();
+        const double change = std::pow(std::max(missed.smooth, control_.tiny) / scheme_->error, 0.5 * power);
+        told_ = missed.carried > AIM * rtol_ ? std::numeric_limits<double>::infinity() : MARGIN * change / length;
         refused_ = !accepted && finite && scheme_ != most_;
         if (refused_) return;  // the same step, by more stages
         const double most = std::pow(rtol_ / most_->error, 0.5 / most_->stages());
         const double wanted = most / (scheme_ == most_ ? change : MARGIN * change);
-        const double longer = std::max(control_.shrinkage, finite ? control_.safety * wanted : 0.0);
+        const double carried = std::pow(rtol_ / std::max(missed.carried, control_.tiny), power);
+        const double longer = std::max(control_.shrinkage, finite ? control_.safety * std::min(wanted, carried) : 0.0);
         by_error_ = longer < growth_;
         if (!accepted) rough_ = place_ + length;
         length *= std::min(again_ ? 1.0 : growth_, longer);  // a step behind one that was refused grows no more
@@ -689,7 +743,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         const bool last = end >= t1 - control.smallest * std::max(1.0, std::abs(t1));
         const Pace pace = run.pace(t, last ? t1 : end, control.even);
         const double slope = pace.slope(0.0);
-        const double place = run.place(t), others = slope * rate_apart_from_turns(before, nv, held);
+        SizesApartFromTurns sizes(before, nv, held);
+        const double place = run.place(t), others = slope * sizes.rate();
         double bound = 0.0;
         if (choice.asks(place, last)) bound = turns || !choice.is_short(others) ? slope * rate_of(before, nv) : others;
         choice.length = run.place(pace.t1) - place;
@@ -704,11 +759,12 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
                 return singular(when);
             }
         }
-        double error = std::numeric_limits<double>::infinity();
+        Missed missed{std::numeric_limits<double>::infinity(), 0.0};
         if (step.take(scheme, pace, at, start, choice.iterates, control)) {
-            error = step.error(scheme, slope, before, start, control);
+            missed = step.error(scheme, slope, slope * sizes.fastest(control.tiny), before, start, control);
         }
-        choice.learn(error);
+        choice.learn(missed);
+        const double error = missed.all();
         told = error <= control.rtol ? std::numeric_limits<double>::quiet_NaN() : pace.time(scheme.nodes.back());
         if (!std::isnan(told)) std::swap(end_of_last, at[stages - 1]);
         if (error <= control.rtol) {

@@ -9,11 +9,15 @@ namespace native {
 
 // A Radau IIA method: nodes (stages,), matrix (stages, stages), and estimates (k, stages) of what a step misses, by how
 // far its stages are from its start; the last one is to be compared with the rate there. A step of y' = z y by a length
-// of 1 misses about `error` z^(2 stages).
+// of 1 misses about `error` z^(2 stages). Places and weights of a quadrature tell how much of the defect at its start
+// reaches its end; most of all by a decay of `worst`.
 struct Scheme {
     std::vector<double> nodes, matrix, estimates;
     double error;
+    std::vector<double> places, defect;
+    double worst;
     int stages() const { return static_cast<int>(nodes.size()); }
+    double carried(double reach) const;  // that share, where decays are up to e^-reach in the step
 };
 
 // How steps are chosen; see `solve_linear` and `Scale` of contactsim, whose constants these are.
