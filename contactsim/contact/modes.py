@@ -133,7 +133,7 @@ class States(Sequence[ContactState]):
     __hash__ = None  # type: ignore[assignment]
 
 
-OPEN = ContactState()
+OPEN, IDLE = ContactState(), ContactState(enabled=False)
 VERY_MANY = 1000  # contacts of which only those that are not open are kept
 Latched = tuple[tuple[int, tuple[float, ...]], ...]  # (number of a closed latch, what it holds)
 

@@ -12,9 +12,10 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.lazy import Late, dataclass
 from ..contact.laws import RigidLaw
-from ..contact.modes import Phase, SystemMode
+from ..contact.modes import IDLE, OPEN, Phase, SystemMode
 from ..contact.zero import GAINED
 from .contact_rows import (
+    NOT_UNIQUE,
     ContactEvent,
     Happened,
     Impact,
@@ -35,7 +36,6 @@ from .engines import (
     ResolvedImpact,
     ResolvedStage,
 )
-from .mode_choice import IDLE, NOT_UNIQUE, OPEN
 from .plain_arc import plain_arc
 from .rigid_guards import OF_FORCES
 from .world import World

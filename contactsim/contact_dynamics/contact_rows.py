@@ -11,19 +11,20 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.lazy import Late, NamedTuple, dataclass, lazy
 from ..contact.laws import RigidLaw
-from ..contact.linear_algebra import delassus, solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..multibody.mechanism import Terms
 from .world import World
 from .zero import GAIN, SLOWEST, STEADIER
 
 if TYPE_CHECKING:
+    from ..contact import linear_algebra
     from ..contact import problem as contact_problems
     from ..contact.impact import ImpactSolution
     from ..contact.problem import ContactProblem
 else:  # a compiled engine puts up its own
-    contact_problems = Late("contactsim.contact.problem")
+    contact_problems, linear_algebra = Late("contactsim.contact.problem"), Late("contactsim.contact.linear_algebra")
 
+NOT_UNIQUE = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
 SEVERAL = "the impact has several outcomes that fulfil the law, since contacts slip redundantly; {}"
 
 
@@ -149,8 +150,8 @@ def contact_problem(
     """The problem of accelerations of `contacts`; `slips` are the velocities (d_t,) of those that slide."""
     kept = world.kept_rows(contacts)
     rows = terms.rows[kept]
-    free = rows @ solve_mass(terms.mass, force) + terms.bias[kept]
-    problem = problem_of(world, contacts, delassus(terms.mass, rows), free, sliding)
+    free = rows @ linear_algebra.solve_mass(terms.mass, force) + terms.bias[kept]
+    problem = problem_of(world, contacts, linear_algebra.delassus(terms.mass, rows), free, sliding)
     if not world.curves or slips is None:
         return problem
     friction = problem.friction.copy()

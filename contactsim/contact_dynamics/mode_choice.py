@@ -12,10 +12,10 @@ from ..common.arrays import Array
 from ..common.lazy import Late, NamedTuple, dataclass
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
-from ..contact.modes import OPEN, ContactState, Mode, Phase, SystemMode, unit
+from ..contact.modes import IDLE, OPEN, ContactState, Mode, Phase, SystemMode, unit
 from ..contact.zero import rounding
 from ..errors import CallbackError, NoAdmissibleModeError
-from .contact_rows import ContactEvent, ContactTerms, as_before, closed_terms, contact_problem
+from .contact_rows import NOT_UNIQUE, ContactEvent, ContactTerms, as_before, closed_terms, contact_problem
 from .rigid_arc import closed_forces
 from .rigid_guards import OF_FORCES
 from .world import World
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 else:  # a compiled engine chooses modes by itself
     contact_problems, pivot = Late("contactsim.contact.problem"), Late("contactsim.contact.solvers.pivot")
     stick_slip_choice = Late("contactsim.contact.stick_slip_choice")
-
-IDLE = ContactState(enabled=False)
-NOT_UNIQUE = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
 
 
 class Choice(NamedTuple):

@@ -1,10 +1,10 @@
-"""What an event of a rigid law leads to: an impact where contacts approach, then the modes of what stays in touch."""
+"""What an event of a rigid law leads to, in Python: an impact where contacts approach, then modes of what stays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import (
     ContactEvent,
     ContactTerms,
-    Happened,
     Impact,
     PostEvent,
     bouncing_until,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from ..contact import impact as impact_law
     from ..contact.impact import ImpactSolution
     from ..contact.problem import ContactProblem
-    from .compiled_resolution import CompiledResolution
 else:  # a compiled engine resolves impacts by itself
     impact_law = Late("contactsim.contact.impact")
 
@@ -61,32 +59,6 @@ class Resolution:
         self._world = world
         self._law: RigidLaw = world.law  # type: ignore[assignment]
         self._choice = ModeChoice(world, self._law)
-        self._compiled: dict[int | None, CompiledResolution | None] = {}  # by the rank of the loops
-
-    @property
-    def compiled(self) -> CompiledResolution | None:
-        """The events of the world by its engine; None: they are all Python's."""
-        if self._world.compiled_engine is None:
-            return None
-        rank = self.rank
-        if rank not in self._compiled:
-            from .compiled_resolution import compiled_resolution
-
-            self._compiled[rank] = compiled_resolution(self._world)
-        return self._compiled[rank]
-
-    @property
-    def rank(self) -> int | None:
-        """The rank of the rows of the loops in the run of this thread, of which engines know; None: there is none."""
-        loops = self._world.closed_loops
-        return None if loops is None else loops.rank
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_compiled": {}}
-
-    def derivative(self, happened: Happened) -> Array | None:
-        """D_x R (dim, dim) of an event by the engine; None: it does not tell."""
-        return None if self.compiled is None else self.compiled.derivative(happened)
 
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
@@ -94,31 +66,10 @@ class Resolution:
         Where no mode is admissible, a law that jams goes on with an impact without collision; where that is not found
         either, slips that are slower than their directions are told come to rest.
         """
-        event = self._concerned(event)
-        if self.compiled is not None and (found := self.compiled.resolve(x, event)) is not None:
-            return found
         try:
             return self._unjammed(x, event, JAMS) if "jam" in event.kinds.values() else self._outcome(x, event)
         except NoAdmissibleModeError as error:
             return self._another_way(x, event, error)
-
-    def _concerned(self, event: ContactEvent) -> ContactEvent:
-        """The event with those of the touching contacts alone whose bodies it moves, where it is known which these are.
-
-        So an event of a heap costs what the part of it does that hangs together. What hops are followed through is such
-        a part already; where forces are not unique, nothing tells to which part that is due; and a controller may
-        answer the velocities of one body at another one.
-        """
-        world, mode, touching = self._world, event.mode, event.touching
-        trees, begun = world.mechanism.trees, event.kinds.keys() | set(touching).difference(mode.closed)
-        if trees is None or not np.ptp(trees.velocities) or world.controller is not None or event.slowest is not None:
-            return event
-        if mode.redundant or event.struck or not event.kinds or not begun <= set(touching):
-            return event
-        from .islands import together
-
-        concerned = world.with_resistances(together(world, touching, begun)[0])
-        return event._replace(touching=concerned, apart=frozenset(touching).difference(concerned))
 
     def _another_way(self, x: Array, event: ContactEvent, error: NoAdmissibleModeError) -> PostEvent:
         """What is left where no mode is admissible: forces that stay bounded at a jam, an impact without collision,

@@ -22,7 +22,6 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.lazy import Late, dataclass, lazy, scipy
 from ..contact.limits import LEAP
-from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..contact.zero import RANK
 from ..errors import SingularError
@@ -33,12 +32,14 @@ from .world import World
 from .zero import STRAIGHT
 
 if TYPE_CHECKING:
-    from ..contact import redundant_forces
+    from ..contact import linear_algebra, redundant_forces
     from ..contact.solvers import pivot, slip_directions
     from ..contact.solvers.pivot import GivenModes
     from .islands import Island
 else:  # a compiled engine that knows all of a run asks for none of these
-    redundant_forces = Late("contactsim.contact.redundant_forces")
+    linear_algebra, redundant_forces = (
+        Late(f"contactsim.contact.{name}") for name in ("linear_algebra", "redundant_forces")
+    )
     pivot, slip_directions = (Late(f"contactsim.contact.solvers.{name}") for name in ("pivot", "slip_directions"))
 
 ARCS = 256  # patterns of a world that are kept; a hexapod may land through 200
@@ -523,7 +524,9 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     """Where forces are unique and all slip directions known: one linear system."""
     size = len(arc.constrained)
     if not size:
-        return Accelerations(solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0), terms=terms)
+        return Accelerations(
+            linear_algebra.solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0), terms=terms
+        )
     directions: list[tuple[float, ...]] = []
     friction = arc.friction if not arc.curved else frictions(arc, terms.rates)
     held, bias, right = terms.rows, terms.bias, np.empty((1 + size, len(force)))
@@ -537,7 +540,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
             directions = [slip_direction(arc, i, rates, references) for i, _ in arc.slips]
             combine = combine_with(arc, directions, friction)
         np.dot(combine, terms.rows, out=right[1:])
-    solved = solve_mass(terms.mass, right.T, overwrite=True)
+    solved = linear_algebra.solve_mass(terms.mass, right.T, overwrite=True)
     matrix = held @ solved
     _, _, negative, info = scipy.linalg.lapack.dgesv(matrix[:, 1:], matrix[:, 0] + bias)
     if info:
@@ -548,7 +551,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
         return forces_of(arc, negative, directions, friction)
 
     def regularity() -> float:
-        return regularity_of(held @ solve_mass(terms.mass, held.T), matrix[:, 1:])
+        return regularity_of(held @ linear_algebra.solve_mass(terms.mass, held.T), matrix[:, 1:])
 
     return Accelerations(acceleration, terms.rates, forces, regularity=regularity, terms=terms)
 
@@ -572,7 +575,7 @@ def regularity_of(smooth: Array, rubbing: Array) -> float:
 
 def _why_singular(arc: RigidArc, terms: Terms, held: Array) -> str:
     """The sentence on equations without a unique solution: by the friction of what slides, or without it already."""
-    values = np.linalg.svd(held @ solve_mass(terms.mass, held.T), compute_uv=False)
+    values = np.linalg.svd(held @ linear_algebra.solve_mass(terms.mass, held.T), compute_uv=False)
     if values[-1] > RANK * values[0]:
         return f"friction makes the contact forces of mode {arc.mode} infinite or undetermined (dynamic jam, Painleve)"
     return f"the contact constraints of mode {arc.mode} became dependent during an arc"
@@ -600,7 +603,7 @@ def combine_with(arc: RigidArc, directions: list[tuple[float, ...]], friction: M
 def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, references: References) -> Accelerations:
     """Where forces are not unique or a slip direction is that of the slip acceleration."""
     rows, bias = terms.rows[arc.kept], terms.bias[arc.kept]
-    solved = solve_mass(terms.mass, np.vstack([force, rows]).T)
+    solved = linear_algebra.solve_mass(terms.mass, np.vstack([force, rows]).T)
     matrix = rows @ solved
     now = np.array(list(frictions(arc, terms.rates).values())) if arc.curved else None
     given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references), now)
@@ -621,7 +624,7 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
         known = dict(zip(arc.closed, directions, strict=True))
         taken = [tuple(known[i]) for i, _ in arc.slips]  # type: ignore[arg-type]
         combine = combine_with(arc, taken, frictions(arc, terms.rates))
-        delassus = terms.rows[arc.constrained] @ solve_mass(terms.mass, terms.rows.T)
+        delassus = terms.rows[arc.constrained] @ linear_algebra.solve_mass(terms.mass, terms.rows.T)
         return regularity_of(delassus[:, arc.constrained], delassus @ combine.T)
 
     known = None if arc.mode.redundant else regularity

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import Late
 from ..common.user_calls import UserCall
-from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
@@ -46,9 +46,12 @@ from .zero import (
 )
 
 if TYPE_CHECKING:
+    from ..contact import linear_algebra
     from ..multibody.kinematics.closed_loops import ClosedMechanism
     from .engines import CompiledWatch
     from .rigid_sensitivity import Sensitivity
+else:  # a compiled engine solves for itself
+    linear_algebra = Late("contactsim.contact.linear_algebra")
 
 WATCHES = 8  # compiled, of a pattern, that are kept
 WATCHED = 2000  # contacts up to which a compiled arc watches all, near or far
@@ -622,9 +625,12 @@ class RigidFlow(RigidField, ContactFlow):
         terms = self._terms(t, x)
         if off:
             normals = terms.rows[[arc.normal[i] for i in pressing]]
-            q = arc.mechanism.space.integrate(q, smallest_change(terms.mass, normals, -gaps)[0])
+            q = arc.mechanism.space.integrate(q, linear_algebra.smallest_change(terms.mass, normals, -gaps)[0])
             terms = arc.terms(t, q, v)
-        v = v + smallest_change(terms.mass, terms.rows[arc.constrained], -terms.rates[arc.constrained])[0]
+        v = (
+            v
+            + linear_algebra.smallest_change(terms.mass, terms.rows[arc.constrained], -terms.rates[arc.constrained])[0]
+        )
         return world.moved(x, q, v)
 
     def singular(self, t: float, x: Array) -> SimulationError | None:
@@ -640,7 +646,7 @@ class RigidFlow(RigidField, ContactFlow):
         if not arc.slips or arc.mode.redundant:
             return None
         terms = self._terms(t, x)
-        delassus = (terms.rows @ solve_mass(terms.mass, terms.rows.T))[arc.constrained]
+        delassus = (terms.rows @ linear_algebra.solve_mass(terms.mass, terms.rows.T))[arc.constrained]
         combine = mode_equations(arc, terms, self.motion(t, x), self.references).combine
         rubbing, smooth = delassus @ combine.T, delassus[:, arc.constrained]
         least, usual = (float(np.linalg.svd(matrix, compute_uv=False)[-1]) for matrix in (rubbing, smooth))
@@ -671,7 +677,7 @@ class RigidFlow(RigidField, ContactFlow):
         part, direction = arc.tangent[i], motion.found.get(i, self.references.incipient[i])
         rows = terms.rows[part]
         along = float(direction @ (rows @ motion.acceleration + terms.bias[part]))
-        mobility = float(np.sum(rows * solve_mass(terms.mass, rows.T).T)) / len(rows)
+        mobility = float(np.sum(rows * linear_algebra.solve_mass(terms.mass, rows.T).T)) / len(rows)
         friction = arc.friction[i] * abs(float(motion.forces[arc.normal[i]])) * mobility
         return (along - TURNING * friction) / max(math.hypot(along, friction), NO_FORCE * mobility)
 

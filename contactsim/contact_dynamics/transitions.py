@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
-from ..contact.linear_algebra import pseudo_inverse
+from ..common.lazy import Late, lazy
 from ..contact.modes import ContactState, Latched, Mode, Phase, SystemMode, unit
 from ..errors import InputError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
 from ..multibody.mechanism import GROUND
-from .contact_rows import ContactEvent, Happened, Impact, bounces_ended, closed_terms, laid_out, let_go
-from .resolution import PostEvent, Resolution
+from .contact_rows import ContactEvent, Happened, Impact, PostEvent, bounces_ended, closed_terms, laid_out, let_go
+from .resolver import Resolver
 from .rigid_arc import closed_forces, prepare
 from .rigid_flow import flow_of
 from .rigid_guards import SEAMLESS, SIDE
@@ -28,11 +27,14 @@ from .world import World, overlaps
 from .zero import ASIDE, LEAVE, PARALLEL, ROUNDED, SAME_RATE
 
 if TYPE_CHECKING:
+    from ..contact import linear_algebra
     from ..hybrid.journeys import Departure, Journey
     from .journeys import Passage
     from .latching import LatchEvents
     from .outcome_sensitivity import OutcomeSensitivity
     from .variables import Neighbourhood
+else:  # a compiled engine solves for itself
+    linear_algebra = Late("contactsim.contact.linear_algebra")
 
 INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only the engine sees a change
 
@@ -41,7 +43,7 @@ class RigidContacts:
     """The discrete side of a ContactSystem with a rigid law."""
 
     def __init__(self, world: World) -> None:
-        self._world, self._resolution = world, Resolution(world)
+        self._world, self._resolver = world, Resolver(world)
         self._latched: dict[int, RigidContacts] = {}
         self._passages: dict[int | None, Passage | None] = {}  # by the rank of the loops
 
@@ -56,18 +58,18 @@ class RigidContacts:
     def _sensitivity(self) -> OutcomeSensitivity:
         from .outcome_sensitivity import OutcomeSensitivity
 
-        return OutcomeSensitivity(self._world, self.neighbourhood, self._resolution.derivative)
+        return OutcomeSensitivity(self._world, self.neighbourhood, self._resolver.derivative)
 
     @property
     def _passage(self) -> Passage | None:
         """The runs of the world by its engine; None: they are Python's."""
         if self._world.compiled_engine is None:
             return None
-        rank = self._resolution.rank
+        rank = self._resolver.rank
         if rank not in self._passages:
             from .journeys import Passage, passage_of
 
-            known = self._resolution.compiled
+            known = self._resolver.compiled
             compiled = passage_of(self._world, known)
             found = None if compiled is None or known is None else Passage(self._world, self, known, compiled)
             self._passages[rank] = found
@@ -136,7 +138,7 @@ class RigidContacts:
         before = SystemMode(states, latched=self._world.latched, waiting=waiting)
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
         event = ContactEvent(t, before, self._world.with_resistances(touching), {})
-        transition = self.recorded(x, event, self._resolution.resolve(x, event))
+        transition = self.recorded(x, event, self._resolver.resolve(x, event))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
     def restart(self, t: float, x: Array, mode: SystemMode | Mapping[str, Mode]) -> Transition:
@@ -156,7 +158,7 @@ class RigidContacts:
                 raise InputError(_too_deep(self._world.mechanism.all_names[i], -gaps[i]))
         if isinstance(mode, SystemMode):
             return Transition(x, mode)
-        return Transition(x, self._resolution.going_on(t, x, known))
+        return Transition(x, self._resolver.own.going_on(t, x, known))
 
     def transition(
         self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable], alone: bool = False
@@ -197,7 +199,7 @@ class RigidContacts:
         if not alone:
             touching |= self._near(t, x, mode)
         event = ContactEvent(t, mode, self._world.with_resistances(touching - beyond), kinds, following=following)
-        return self.recorded(x, event, self._resolution.resolve(x, event))
+        return self.recorded(x, event, self._resolver.resolve(x, event))
 
     def _latch(
         self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str], latching: LatchEvents, alone: bool
@@ -216,7 +218,7 @@ class RigidContacts:
         touching -= quiet
         now = replace(_with_enabled(mode, dict.fromkeys(quiet, False)), latched=closed)
         event = ContactEvent(t, now, self._world.with_resistances(touching), kinds, struck=bool(latching.closing))
-        then = first._resolution.resolve(struck, event)
+        then = first._resolver.resolve(struck, event)
         last, after = first.under(without(closed, latching.opening)), then
         if latching.opening:
             heard = {i: self._may_close(i, t, then.x) for i in quiet - last._world.silenced}
@@ -224,7 +226,7 @@ class RigidContacts:
             gaps = last._world.mechanism.gaps(t, last._world.q(then.x))
             again = {i for i, on in heard.items() if on and gaps[i] <= self._world.tolerances.start_depth}
             resting = self._world.with_resistances({*freed.closed, *again})
-            after = last._resolution.resolve(then.x, ContactEvent(t, freed, resting, {}))
+            after = last._resolver.resolve(then.x, ContactEvent(t, freed, resting, {}))
         told = first.recorded(struck, event, then)
 
         def by_state_and_time() -> Array:
@@ -283,7 +285,7 @@ class RigidContacts:
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
         world, mechanism, states = self._world, self._world.mechanism, mode.contacts
-        known = self._resolution.compiled
+        known = self._resolver.compiled
         if known is not None and (told := known.low(t, x, lowest)) is not None:
             return [one for one in told if states[one[0]].enabled and states[one[0]].mode is Mode.OPEN]
         q = world.q(x)
@@ -327,7 +329,7 @@ class RigidContacts:
         for name in names:
             n = where[name[1]].start
             row = terms.rows[n]
-            free = row - pseudo_inverse(held) @ (held @ row) if len(held) else row
+            free = row - linear_algebra.pseudo_inverse(held) @ (held @ row) if len(held) else row
             size = float(np.linalg.norm(free))
             if size <= PARALLEL * float(np.linalg.norm(row)):  # closed contacts hold it already
                 groups.append((np.zeros(len(row) + 1), {name}))
@@ -401,7 +403,7 @@ class RigidContacts:
             state = mode.contacts[i]
             states[i] = replace(state, phase=phase, direction=unit(z) if slow else ())
             aside = state.phase is Phase.DIRECTED and np.dot(z, state.direction) < ASIDE * hypot(*z)
-            if kind == "fast" and aside and self._resolution.throws_to_rest(t, x, mode, i):
+            if kind == "fast" and aside and self._resolver.own.throws_to_rest(t, x, mode, i):
                 states[i] = let_go(state, hypot(*z), self._world.tolerances.slip_speed)
         seamless = SEAMLESS.issuperset(kinds.values())
         return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True, seamless=seamless)

@@ -317,7 +317,7 @@ def test_derivative_of_collisions_in_sequence() -> None:
     landing = system.pack(cs.State([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, 0.0]))
     contacts = system._contacts
     event = ContactEvent(0.0, mode, (0, 1, 2), {})
-    impact, _ = contacts._resolution._impact(event, closed_terms(system.world, 0.0, landing, event.touching))
+    impact, _ = contacts._resolver.own._impact(event, closed_terms(system.world, 0.0, landing, event.touching))
     assert len(impact.solution.stages) >= 6
     matrix = contacts._sensitivity.by_impact(0.0, landing, impact)
     product = np.eye(4)
@@ -340,10 +340,10 @@ def test_derivative_of_a_weakened_expansion(seed: int) -> None:
     x = np.concatenate([np.zeros(nq), problem_rows[1]])
 
     def after(y: Array) -> Array:
-        return y[nq:] + contacts._resolution._impact(event, closed_terms(system.world, 0.0, y, event.touching))[1]
+        return y[nq:] + contacts._resolver.own._impact(event, closed_terms(system.world, 0.0, y, event.touching))[1]
 
     event = ContactEvent(0.0, SystemMode((ContactState(),) * 2), (0, 1), {})
-    impact, _ = contacts._resolution._impact(event, closed_terms(system.world, 0.0, x, event.touching))
+    impact, _ = contacts._resolver.own._impact(event, closed_terms(system.world, 0.0, x, event.touching))
     assert impact.solution.stages[1].balanced
     friction = f"contact.{system.mechanism.names[1]}.friction"
     variable = Parameter(contacts.neighbourhood.by(friction), 0.0)
@@ -352,7 +352,7 @@ def test_derivative_of_a_weakened_expansion(seed: int) -> None:
     for s in (-2, -1, 1, 2):
         other = system.with_parameter(friction, mu + s * 1e-4)
         touch = closed_terms(other.world, 0.0, x, event.touching)
-        columns.append(other._contacts._resolution._impact(event, touch)[1])
+        columns.append(other._contacts._resolver.own._impact(event, touch)[1])
     column = (8 * (columns[2] - columns[1]) - (columns[3] - columns[0])) / 12e-4
     np.testing.assert_allclose(matrix[:, -1], column, rtol=0, atol=1e-6 * np.abs(matrix).max())
     for k, way in enumerate(np.eye(2 * nq)):

@@ -7,6 +7,7 @@ import contactsim as cs
 from contactsim.contact_dynamics import islands
 from contactsim.contact_dynamics.islands import islands_of
 from contactsim.contact_dynamics.resolution import Resolution
+from contactsim.contact_dynamics.resolver import Resolver
 
 
 def bodies() -> tuple[cs.ContactSystem, cs.State]:
@@ -85,7 +86,7 @@ def test_an_event_is_that_of_the_contacts_it_moves(monkeypatch: pytest.MonkeyPat
     largest = []
     for apart in (True, False):
         if not apart:
-            monkeypatch.setattr(Resolution, "_concerned", lambda self, event: event)
+            monkeypatch.setattr(Resolver, "_concerned", lambda self, event: event)
         system, state = fallen()
         runs.append(cs.simulate(system, state, (0.0, 0.08), tolerances=cs.Tolerances(rtol=1e-10, atol=1e-12)))
         matrices.append(cs.linearize(runs[-1]).matrix())
