@@ -11,7 +11,6 @@ carry them out or not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import InputError
 from ..mechanism import GROUND
 from ..robot_model import RobotModel

@@ -13,13 +13,13 @@ D < s^2, touches the tip or the rim instead, which take over at the ends of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import ARC, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES, RIM
 from .closest_points.equations import Pose, Settled, across_slants, drift, settled
 from .closest_points.features import Slant

@@ -15,20 +15,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import coal
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import DEEP, FAR_SIDE, FLAT, PARALLEL_EDGES, SETTLED, TOUCHING
 from .closest_points.equations import Pose, root
 from .closest_points.features import Circle, Ellipsoid, Feature, Line, Point, Slant
-from .polyhedra import Polyhedron
+
+if TYPE_CHECKING:
+    from .polyhedra import Polyhedron
 
 Z = np.array([0.0, 0.0, 1.0])
 NONE = np.zeros((0, 3))

@@ -6,12 +6,13 @@ its rim touches, see `rims`, and these points are raised by the tilt, so that no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import FLAT, ROUND_RIM, SUNK
 from .cylinders import SIDE, Drum, Taper
 from .edges import RISE

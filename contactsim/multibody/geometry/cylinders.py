@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import RIM
 from .shapes import Region, Shape, length_of, turning
 

@@ -18,12 +18,12 @@ and the cosine b of the angle between it and its axis, by -(b a + c e) . N: wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import RIM
 from .features import Place, turned
 from .hill_features import BENT, LATER, FlatOnHills, Settled

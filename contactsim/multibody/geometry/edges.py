@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...hybrid.flow import Looks
 from ..zero import ARC, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
 from .closest_points.equations import Pose

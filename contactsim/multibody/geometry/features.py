@@ -15,12 +15,13 @@ With region guards a pair says where the point of contact leaves its features.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..kinematics.plane_ground import EPS
 from ..zero import OFF, RIM, ROUND_RIM
 from .shapes import Region, Shape

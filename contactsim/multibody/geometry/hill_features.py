@@ -31,13 +31,13 @@ higher one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import OFF, RIM
 from .features import Bodies, Meet, PassingPair, Place, at, cross, turned
 from .nearest_on_hills import Nearest, NearestPoint, Outline, lowest_bend

@@ -8,7 +8,7 @@ does. A piece of an edge or face is no longer than two humps of the ground are a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import ceil, hypot, sqrt
 
@@ -16,6 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..contact_point import ContactPoint, ContactRim, perpendicular
 from ..mechanism import kinetic_of, static_of
 from ..robot_model import RobotModel

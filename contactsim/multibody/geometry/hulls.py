@@ -8,11 +8,10 @@ edges, an edge into its two faces and at its two ends, a vertex along each of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import RIM
 from .polyhedra import Polyhedron
 from .shapes import Region, Shape, length_of, touchable, turning

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..forest import data_of
 from ..model_checks import link_frame
 from ..robot_model import RobotModel

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from .edges import EdgeOnEdge, Lines, meet_of_edges
 from .features import Bodies, FeaturePair, Meet, PointOnSolid, at, cross, dot, turned
 from .shapes import Ball, Region, length_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import combinations, product
 from math import sqrt
@@ -20,6 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...common.representation import several
 from ...common.telling import tell
 from ...errors import InputError

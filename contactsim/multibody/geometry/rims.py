@@ -15,13 +15,13 @@ whether its normal leans to the side or to the end: the two rims of a lying cyli
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, Settled, drift, settled

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ..zero import RIM, SUNK
 
 Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them

@@ -10,13 +10,13 @@ gives their derivatives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import FAR_BODIES, TIED
 from .closest_points.ellipsoids import on_ring, on_slant

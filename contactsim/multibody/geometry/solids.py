@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ...common.arguments import (
     tuples,
     whole,
 )
+from ...common.lazy import dataclass
 from ...errors import InputError
 from .closest_points.features import Ellipsoid, Feature, Plane, Point
 from .pairs import CYLINDER_SIDES

@@ -6,12 +6,12 @@ Behind each side of a region lies another one, with the same point and normal wh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from .closest_points.features import Feature, Line, Plane, Point, Ring, Slant
 from .cylinders import CAP, EDGE, TIP, UP, Drum, Taper
 from .hulls import EDGE as RIDGE

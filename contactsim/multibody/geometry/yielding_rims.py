@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import dataclass
 from ...errors import SimulationError, SingularError
 from ..zero import BULGE, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES
 from .closest_points.equations import Pose, Settled, drift, settled

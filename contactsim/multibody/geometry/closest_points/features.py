@@ -18,13 +18,14 @@ Source: R. Schneider, Convex Bodies: The Brunn-Minkowski Theory, section 1.7 (su
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ....common.arrays import Array
+from ....common.lazy import dataclass
 from ...zero import FLAT, LEVEL
 
 F = TypeVar("F", bound="Feature")

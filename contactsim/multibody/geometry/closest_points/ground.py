@@ -13,13 +13,14 @@ complex steps can be taken. Bodies go along the last axis but those of vectors: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ....common.arrays import Array
+from ....common.lazy import dataclass
 from ....errors import SingularError
 from ...terrain.surface import Terrain
 from ...zero import ROUGH

@@ -21,13 +21,13 @@ and nearest where g is largest: g' = n' . w + R h h' / T = 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ....common.arrays import Array
+from ....common.lazy import dataclass
 from ....errors import SimulationError, SingularError
 from ...zero import ALONG, FLAT, ROUGH
 from .equations import Nearest, Pose, Side, side
