@@ -18,7 +18,6 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -266,7 +265,7 @@ def either(first: Kind, second: Kind) -> Kind:
 
 def optional(kind: Kind) -> Kind:
     """The same, or None."""
-    return replace(kind, optional=True)
+    return Kind(kind.words, kind.taken, optional=True)
 
 
 def real_array(given: Any) -> np.ndarray:

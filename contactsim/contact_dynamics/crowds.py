@@ -18,8 +18,7 @@ from ..contact.linear_algebra import components
 from ..contact.modes import ContactState, SystemMode
 from ..errors import InputError
 from ..hybrid.flow import Transition
-from ..hybrid.segments import Segment
-from ..hybrid.step_bounds import path
+from ..hybrid.segments import Segment, path
 from ..hybrid.tolerances import Tolerances
 from ..multibody.forest import Workspace
 from ..multibody.geometry.couples import Couples

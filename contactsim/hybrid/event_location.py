@@ -27,8 +27,7 @@ from .guard_samples import (
     straight,
     unresolved,
 )
-from .segments import Segment
-from .step_bounds import path
+from .segments import Segment, path
 from .stepper import EXACT, Stepper
 from .tolerances import Tolerances
 from .zero import AT_ONCE, GUESS, LANDED, ONE_INSTANT, ROOT, SHALLOW, UNITS_A_SECOND

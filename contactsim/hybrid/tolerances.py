@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from ..common.arguments import LENGTH_OF_TIME, POSITIVE, arguments, instance, number
 from ..common.lazy import dataclass
 
@@ -61,10 +59,8 @@ class Tolerances:
     min_step: float = 1e-15
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            kind = KINDS.get(item.name, POSITIVE)
-            value = kind.check(f"tolerance '{item.name}'", getattr(self, item.name))
-            object.__setattr__(self, item.name, value)
+        for name, value in list(vars(self).items()):
+            object.__setattr__(self, name, KINDS.get(name, POSITIVE).check(f"tolerance '{name}'", value))
 
 
 TOLERANCES = instance(Tolerances, "cs.Tolerances(rtol=..., atol=...)")

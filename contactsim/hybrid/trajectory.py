@@ -15,13 +15,12 @@ import numpy as np
 from ..common import registry
 from ..common.arguments import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, arguments, custom, numbers, one_of, several
 from ..common.arrays import Array
-from ..common.lazy import Told, dataclass
+from ..common.lazy import Late, Told, dataclass
 from ..common.representation import brief, counted, span
 from ..common.representation import several as first_of
 from ..errors import CheckError, InputError
 from .manifold import Euclidean
 from .outcomes import Status
-from .samples import Samples, samples
 from .segments import Segment, starts_of
 from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
 from .tolerances import Tolerances
@@ -31,6 +30,11 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
+
+    from . import samples as sampled
+    from .samples import Samples
+else:  # of runs that are looked at
+    sampled = Late("contactsim.hybrid.samples")
 
 Known = TypeVar("Known")
 
@@ -282,7 +286,7 @@ class Trajectory:
         origin = self.arcs[0].t0
         found = [(t, arc, x) for arc in self.arcs for t, x in arc.sample(self.record_period, origin)]
         times, arcs, rows = zip(*found, strict=True)
-        return Samples(np.array(times), arcs, rows)
+        return sampled.Samples(np.array(times), arcs, rows)
 
     @property
     def t(self) -> Array:
@@ -356,7 +360,7 @@ class Trajectory:
         Raises:
             InputError: a time lies outside the run, or there is no such frame.
         """
-        return samples(self.arcs, times, side, frames)  # type: ignore[arg-type]
+        return sampled.samples(self.arcs, times, side, frames)  # type: ignore[arg-type]
 
     def to_xarray(self, times: ArrayLike | None = None, side: str = "+", frames: Sequence[str] = ()) -> xarray.Dataset:
         """The run as an xarray.Dataset along `time`; see `hybrid.samples.dataset`.
@@ -364,9 +368,7 @@ class Trajectory:
         Args:
             times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
         """
-        from .samples import dataset
-
-        return dataset(self._samples(times, side, frames))
+        return sampled.dataset(self._samples(times, side, frames))
 
     def to_dataframe(
         self, times: ArrayLike | None = None, side: str = "+", frames: Sequence[str] = ()
@@ -376,9 +378,7 @@ class Trajectory:
         Args:
             times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
         """
-        from .samples import dataframe
-
-        return dataframe(self._samples(times, side, frames))
+        return sampled.dataframe(self._samples(times, side, frames))
 
     def _samples(self, times: ArrayLike | None, side: str, frames: Sequence[str]) -> Samples:
         if times is not None:

@@ -10,8 +10,7 @@ from contactsim.common.arrays import Array
 from contactsim.hybrid.integrators import METHODS
 from contactsim.hybrid.integrators.radau9 import Collocation
 from contactsim.hybrid.manifold import Euclidean
-from contactsim.hybrid.segments import Interpolant853, Segment
-from contactsim.hybrid.step_bounds import LARGEST853, path
+from contactsim.hybrid.segments import LARGEST853, Interpolant853, Segment, path
 from contactsim.hybrid.stepper import Stepper
 
 ROUNDING = 1e-15  # of states of about one

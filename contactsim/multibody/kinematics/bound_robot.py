@@ -31,7 +31,6 @@ from ..mechanism import (
     kinetic_of,
     static_of,
 )
-from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
 from .plane_dynamics import (
@@ -57,9 +56,19 @@ if TYPE_CHECKING:
     from ..geometry.overlaps import Overlaps
     from ..plain_robot import PlainJoint, PlainRobot
     from ..robot_model import RobotModel
+    from ..springs import Passive, Springs
 
 TURN = 1.0  # rotation within one step [rad]
 MANY = 12  # points on the ground from which on they are looked at in arrays
+
+
+def _passive_of(model: Any, springs: Springs | None) -> Passive | None:
+    """Dampers, springs and counterweights; None: there are none."""
+    if springs is None and not model.damping.any():
+        return None
+    from ..springs import Passive
+
+    return Passive(model, springs) or None
 
 
 class Watched(ContactMechanism):
@@ -156,7 +165,7 @@ class BoundRobot(Watched):
         self.static_friction = np.concatenate([[static_of(point) for point in points], alone])
         self.restitution = np.concatenate([[point.restitution for point in points], alone])
         self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)
-        self._passive = Passive(self._model, robot.own_springs) or None
+        self._passive = _passive_of(self._model, robot.own_springs)
         self.autonomous = not terrain.moving
         self.timed = terrain.moving and not terrain.oscillates
         self._still = np.zeros(self.nv)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pinocchio as pin
@@ -17,8 +17,10 @@ from ...common.arrays import Array
 from ...common.lazy import NamedTuple
 from ..forest import Workspace
 from ..mechanism import Shortcut, Terms
-from ..springs import Passive
 from .plane_ground import skew
+
+if TYPE_CHECKING:
+    from ..springs import Passive
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 

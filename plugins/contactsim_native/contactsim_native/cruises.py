@@ -18,8 +18,7 @@ from contactsim.hybrid import zero as hybrid_zero
 from contactsim.hybrid.course import Course, Landing, Passed
 from contactsim.hybrid.flow import Look
 from contactsim.hybrid.integrators import tables853
-from contactsim.hybrid.segments import Interpolant853
-from contactsim.hybrid.step_bounds import LARGEST853
+from contactsim.hybrid.segments import LARGEST853, Interpolant853
 from contactsim.multibody.configuration_space import CHART_RADIUS
 from contactsim.multibody.kinematics.bound_robot import TURN
 from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot, PlainSolid
