@@ -289,10 +289,11 @@ def _from_folders() -> Iterator[tuple[str, str]]:
 
 def _text(file: str) -> str:
     try:
-        with open(file, encoding="utf-8") as stream:
-            return stream.read()
+        with open(file, "rb", buffering=0) as stream:
+            found = stream.read()
     except OSError:  # most distributions have none
         return ""
+    return found.decode() if PREFIX.encode() in found else ""
 
 
 def _from_metadata() -> Iterator[tuple[str, str]]:
