@@ -1,7 +1,7 @@
 """The choice of modes: which contacts open, stick or slip, and with what forces.
 
 The laws are those of `contactsim.contact.problem`. Solvers are tried in the order of one table; what is returned was
-always solved directly with its modes and meets its residuals.
+solved directly with its modes, or by sweeps to rounding where forces are not unique, and meets its residuals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import NoAdmissibleModeError
 from .compiled import CompiledSolver, Unknown
-from .limits import FEW_SWEEPS, SINGLY
+from .limits import FEW_SWEEPS, MANY_SWEEPS, SINGLY
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, islands, joined, part_of
 from .redundant_forces import least_margin
@@ -32,14 +32,14 @@ def in_order() -> Iterator[ContactSolver]:
 
     Mostly the guess is right, or nearly so. Where its corrections run in circles, or are many of many contacts, few
     sweeps tell the modes, then convex programs, then many sweeps; slip directions that Newton's method misses are
-    looked for one by one after that.
+    looked for one by one after that. Last come forces that sweeps find, where no system of the modes tells them.
     """
     return chain((FIRST,), _behind_the_first())
 
 
 def _behind_the_first() -> Iterator[ContactSolver]:
     """Those that are tried where the first one finds nothing, each loaded when its turn comes."""
-    from .solvers.gauss_seidel import GaussSeidel
+    from .solvers.gauss_seidel import GaussSeidel, Sweeps
 
     yield GaussSeidel(FEW_SWEEPS, (QUICK,))
     from .solvers.conic import Conic
@@ -51,6 +51,7 @@ def _behind_the_first() -> Iterator[ContactSolver]:
     from .solvers.enumerate import Enumerate
 
     yield Enumerate()
+    yield Sweeps(MANY_SWEEPS)
 
 
 def solve(

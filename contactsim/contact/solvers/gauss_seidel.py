@@ -6,7 +6,7 @@ Contact by contact, the forces of all others held, the contact's own problem is 
 
 directly where it is open, sticks, or slips in a known direction, and else by the fixed point of
 lam = P(lam - rho (w + mu |w_t| n)), P the projection onto the cone. The sweeps converge slowly but hardly ever run in
-circles; what they are used for is to tell the modes.
+circles; what they are used for is to tell the modes, and forces where no linear system tells them.
 
 Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, 1998; Acary and
     Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008, Sec. 13.7.
@@ -23,9 +23,10 @@ from ...common.arrays import Array
 from ...common.lazy import NamedTuple, dataclass, scipy
 from ..compiled import Unknown
 from ..limits import INNER, RUNAWAY
+from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within
-from ..zero import NOTHING, STILL
+from ..zero import NOTHING, STILL, SWEPT
 from .contract import ContactSolver, Start
 
 
@@ -53,6 +54,45 @@ class GaussSeidel(ContactSolver):
                     if (solution := solver.solve(problem, modes)) is not None:
                         return solution
         return None
+
+
+@dataclass(frozen=True)
+class Sweeps(ContactSolver):
+    """Sweeps over the contacts, until their forces fulfil the laws themselves.
+
+    Where contacts slip redundantly, the forces that are told by their modes need not be admissible, and which of the
+    others act decides on how they slip. Any that fulfil all laws to rounding are a solution; none is told as unique.
+
+    Attributes:
+        rounds: how many sweeps, at most.
+    """
+
+    rounds: int
+
+    def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
+        """That solution; None where the sweeps do not arrive at one, or contacts have given forces or resistances."""
+        if problem.given or problem.hosts:
+            return None
+        found = least_broken(problem, swept(problem, self.rounds))
+        return found if found.residual <= SWEPT else None
+
+
+def least_broken(problem: ContactProblem, forces: Array) -> ContactSolution:
+    """Each contact in the mode whose law its force and its motion break least."""
+    motion, force, speed = problem.delassus @ forces + problem.free, problem.force(forces), problem.speed
+    modes, directions = [], []
+    for i, (slip, (n, t)) in enumerate(zip(problem.sliding, problem.rows, strict=True)):
+        mu, pressed, rate = problem.friction[i], forces[n], hypot(*motion[t])
+        if slip is None and rate > 0.0:
+            slip = motion[t] / rate
+        broken = {Mode.OPEN: hypot(pressed, *forces[t]) / force}
+        if problem.sliding[i] is None:
+            broken[Mode.STICK] = rate / speed + max(hypot(*forces[t]) - mu * pressed, 0.0) / force
+        if slip is not None and problem.widths[i]:
+            broken[Mode.SLIP] = hypot(*(forces[t] + mu * pressed * np.asarray(slip))) / force
+        modes.append(min(broken, key=lambda mode: broken[mode]))
+        directions.append(slip if modes[-1] is Mode.SLIP else None)
+    return ContactSolution(problem, tuple(modes), forces, tuple(directions), unique=False)
 
 
 def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> Array:
