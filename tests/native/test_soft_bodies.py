@@ -23,6 +23,8 @@ DERIVATIVE = 1e-7  # the same of derivatives, of rims that are as flat as 1e-4 o
 FAR = 0.01  # m, beyond which a gap may be any lower bound
 DEEPER = 2e-4  # m, that bodies which just touch are moved into each other
 TIME, RUN = 1e-7, 1e-6  # s, and of states, of two runs whose steps differ
+MATRIX = 1e-5  # of their derivatives, relative to the largest entry
+CHECK = 1e-8  # of what their checks say, relative
 Array = np.ndarray
 WORLDS = {**test_polyhedra.WORLDS, **test_rounds_on_bodies.WORLDS}
 del WORLDS["hull on legs"]
@@ -102,3 +104,17 @@ def test_discs_that_lie_nearly_flat_are_those_of_python(seed: int) -> None:
         mode = mode_at(rng, world, q)
         if mode.closed:
             compare(system, mode, np.concatenate([q, 0.3 * rng.normal(size=world.nv)]))
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (4, 15))])
+def test_runs_events_and_derivatives_are_those_of_python(seed: int) -> None:
+    """A drum on a plate, a capsule on a drum, a drum on a hull; what the check says of them, too."""
+    system, state, _ = soft_shapes.scene(seed)
+    one, other = (cs.simulate(system, state, (0.0, 0.03), engine=engine) for engine in ("native", "python"))
+    assert one.status is other.status is cs.Status.FINISHED and one.events
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert max(abs(a.time - b.time) for a, b in zip(one.all_events, other.all_events, strict=True)) < TIME
+    assert off(one.final_x, other.final_x) < RUN
+    assert off(*(cs.linearize(run).matrix() for run in (one, other))) < MATRIX
+    for law, value in one.check().items():
+        assert abs(value - other.check()[law]) < CHECK
