@@ -69,7 +69,7 @@ def _plain_arc(world: World, mode: SystemMode, watched: tuple[int, ...]) -> Plai
         acts, friction = mode.contacts[i].closed, float(world.friction[i])
         static = max(friction, float(world.static_friction[i]))
         contact, force = robot.contacts[i], law.plain(friction, static, touching if acts else touching + 1)
-        if contact is None or contact.other is not None or force is None:
+        if contact is None or force is None:
             return None
         closed.append(PlainClosed(contact, "yields" if acts else "released", friction, static, force))
     return driven_arc(world, robot, closed)

@@ -25,6 +25,7 @@ from ..multibody.mechanism import Terms
 from ..multibody.zero import ULPS
 from .compliant_arc import CompiledMode, compiled_mode
 from .contact_flow import ContactFlow
+from .engines import CompiledArc
 from .restarts import as_mode
 from .world import World
 
@@ -172,13 +173,18 @@ class CompliantFlow(ContactFlow):
         return compiled_mode(self._world, self._mode, self._watched, self._guards)
 
     @property
+    def compiled_arc(self) -> CompiledArc | None:
+        """The compiled mode, without its guards."""
+        return self._compiled.arc
+
+    @property
     def cruise(self) -> Cruise | None:  # type: ignore[override]
         """Steps of the compiled mode with its guards, where there is one."""
         return None if self._compiled.watch is None else self._cruise
 
     def _cruise(self, course: Course) -> Passed:
         assert self._compiled.watch is not None
-        return self._compiled.watch.cruise(course, self._no_slips.copy(), 0.0)
+        return self._compiled.watch.cruise(course, self.no_slips.copy(), 0.0)
 
     @property
     def cruises_stiffly(self) -> bool:  # type: ignore[override]
@@ -186,7 +192,7 @@ class CompliantFlow(ContactFlow):
         return self._compiled.watch is not None and self._compiled.watch.stiff
 
     @property
-    def _no_slips(self) -> Array:
+    def no_slips(self) -> Array:
         """What rigid laws remember of slips (watched contacts, 2), and compliant ones do not."""
         return np.zeros((len(self._watched), 2))
 
@@ -195,7 +201,7 @@ class CompliantFlow(ContactFlow):
     ) -> Array | None:
         """By the compiled mode, where there is one that knows it."""
         arc = self._compiled.arc
-        return None if arc is None else arc.propagated(path, t0, t1, variations, accuracy, self._no_slips, 0.0)
+        return None if arc is None else arc.propagated(path, t0, t1, variations, accuracy, self.no_slips, 0.0)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

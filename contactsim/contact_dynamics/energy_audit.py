@@ -152,7 +152,7 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
         flow = flow.rebased(steps[0].t0, steps[0](steps[0].t0))
         found = None
         if record is not None:
-            found = _compiled(world, cast(RigidFlow, flow), record[rows], acting, worst.bodies)
+            found = _compiled(world, flow, record[rows], acting, worst.bodies)
         if found is None:
             found = _Surveyor(world, mode, worst.bodies).survey(flow, steps)
         _see(world, flow, mode, steps, found, worst)
@@ -162,23 +162,30 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
 
 def _record(world: World, flow: ContactFlow, mode: SystemMode, arc: Arc) -> Array | None:
     """The steps of an arc as a compiled engine records them; None where it does not tell all that is asked of them."""
-    if not isinstance(flow, RigidFlow) or world.closed_loops is not None or mode.latched or flow.arc.incipient:
+    if world.closed_loops is not None or mode.latched or (isinstance(flow, RigidFlow) and flow.arc.incipient):
         return None
     return (arc.segments if isinstance(arc.segments, Steps) else Steps(arc.segments)).rows()
 
 
-def _compiled(world: World, flow: RigidFlow, record: Array, acting: Array, bodies: _Bodies) -> Survey | None:
+def _compiled(world: World, flow: ContactFlow, record: Array, acting: Array, bodies: _Bodies) -> Survey | None:
     """What the compiled arc sees of the steps of a record; None where there is none, or it does not tell.
 
     Args:
         acting: whether each contact is open, and acts (nc,).
-        bodies: takes their places in these steps.
+        bodies: takes their places in these steps, where the law is rigid: what gives way lets bodies into each other.
     """
-    compiled, mechanism = flow.arc.compiled, flow.arc.mechanism
+    if isinstance(flow, RigidFlow):
+        compiled, mechanism, directions = flow.arc.compiled, flow.arc.mechanism, flow.arc.directions(flow.references)
+    else:
+        from .compliant_flow import CompliantFlow  # which only compliant laws need
+
+        assert isinstance(flow, CompliantFlow)
+        compiled, mechanism, directions = flow.compiled_arc, world.mechanism, flow.no_slips
+        acting = np.zeros_like(acting)  # no depth is asked for
     if compiled is None or mechanism.plain_robot is None or not mechanism.plain_robot.knows_all:
         return None
-    directions = flow.arc.directions(flow.references)
-    found = compiled.survey(record, PLACES, acting, not mechanism.shapeless, directions)
+    rigid = isinstance(flow, RigidFlow)
+    found = compiled.survey(record, PLACES, acting, rigid and not mechanism.shapeless, directions)
     if found is not None and found.joints is not None:
         bodies.add(
             world,

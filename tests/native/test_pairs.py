@@ -291,20 +291,27 @@ def test_many_pairs_are_all_watched_in_one_arc() -> None:
     assert off(one.final_x, other.final_x) < RUN
 
 
-def test_points_on_half_spaces_are_left_to_python() -> None:
-    """Their contacts are not plain, while that of the ball on the hull is, and all of the cylinder are."""
+def test_runs_on_half_spaces_are_those_of_python() -> None:
+    """Corners of a hull, a ball, a capsule and a drum fall onto the plane of a half-space that is askew."""
     tip = cs.Robot.hull(0.5, [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], friction=0.4)
     plane = cs.Robot.box(1.0, (0.1, 0.1, 0.1), root="fixed", name="plane")
     plane = plane._with(_solids=(cs.Solid("plane", "half_space", friction=0.8),))
-    bodies = [plane, tip, ball(), cs.Robot.cylinder(0.5, 0.05, 0.1, friction=0.4)]
-    world = cs.Robot.merge(bodies, ["plane", "tip", "ball", "cylinder"])
-    mechanism = cs.ContactSystem(world, terrain=cs.terrain.Flat(-1.0)).on_engine("native").mechanism
-    known = mechanism.plain_robot
-    assert known is not None
-    plain = {name: contact is not None for name, contact in zip(mechanism.names, known.contacts, strict=False)}
-    assert plain["ball/ball+tip/hull"]
-    left = {name for name, known in plain.items() if not known}
-    assert left and all(name.endswith("plane/plane") and not name.startswith("cylinder") for name in left)
+    drum, capsule = cs.Robot.cylinder(0.5, 0.05, 0.1, friction=0.4), cs.Robot.capsule(0.5, 0.04, 0.1, friction=0.4)
+    names = ["plane", "tip", "ball", "drum", "capsule"]
+    askew = pin.SE3(pin.rpy.rpyToMatrix(0.2, -0.1, 0.4), np.zeros(3))
+    world = cs.Robot.merge([plane, tip, ball(), drum, capsule], names, placements=[askew, None, None, None, None])
+    system = cs.ContactSystem(world, terrain=cs.terrain.Flat(-1.0))
+    known = system.on_engine("native").mechanism.plain_robot
+    assert known is not None and all(contact is not None for contact in known.contacts)
+    turned = pin.Quaternion(pin.rpy.rpyToMatrix(0.5, 0.3, 0.1)).coeffs()
+    start = {name: (np.r_[0.4 * k, 0.0, 0.3, turned], np.zeros(6)) for k, name in enumerate(names[1:])}
+    state = cs.State(*world.pack(start))
+    one, other = (
+        cs.simulate(system, state, (0.0, 0.4), tolerances=TIGHT, engine=engine) for engine in ("native", "python")
+    )
+    assert one.status is other.status is cs.Status.FINISHED and len(one.events) > 6
+    assert [event.fired for event in one.all_events] == [event.fired for event in other.all_events]
+    assert off(one.final_x, other.final_x) < 1e2 * RUN  # after so many bounces of rims
 
 
 def before_a_drum(speed: float) -> tuple[cs.ContactSystem, cs.State]:

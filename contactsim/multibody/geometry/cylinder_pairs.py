@@ -29,6 +29,7 @@ from .rims import (
     Part,
     Rim,
     RimOnPart,
+    RoundEnd,
     Side,
     Z,
     flats_of,
@@ -83,11 +84,12 @@ def _yielding_rims(drum: Solid, other: Solid, parts: Sequence[Part]) -> Iterator
 
 
 def _all_parts(other: Solid) -> dict[str, Part]:
-    """The plane and straight parts of a solid; of what is round the side, as discs meet discs as such."""
+    """The plane and straight parts of a solid, and round ends; of cylinders the side, as discs meet discs as such."""
     if other.kind == "half_space":
         return {"": Endless()}
     if other.kind == "capsule":
-        return {"side": Side(other.size[0], 0.5 * other.size[1])}
+        radius, half = other.size[0], 0.5 * other.size[1]
+        return {"side": Side(radius, half), **{f"end{k}": RoundEnd(radius, half, 2.0 * k - 1.0) for k in range(2)}}
     if other.kind in ("cylinder", "cone"):
         return {"side": (parts_of_cone if other.kind == "cone" else parts_of)(*other.size)["side"]}
     return flats_of(other.polyhedron)

@@ -14,16 +14,18 @@ from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
 from .cylinders import Drum, Taper
 from .features import FeaturePair, PointOnSolid
 from .hulls import Hull
-from .rims import SMOOTHLY, End, Endless, Face, Lined, Part, Ridge, Rim, RimOnPart, Side, Slope
+from .rims import SMOOTHLY, End, Endless, Face, Lined, Part, Ridge, Rim, RimOnPart, RoundEnd, Side, Slope
 from .shapes import Block, HalfSpace
 from .smooth import SmoothOnSolid
 
 if TYPE_CHECKING:
     from .closest_points.features import Feature
     from .polyhedra import Polyhedron
+    from .yielding_rims import YieldingRim
 
 UP = np.array([0.0, 0.0, 1.0])
 KINDS = {Face: "face", End: "cap", Endless: "endless", Ridge: "ridge", Side: "side", Slope: "slope", Rim: "rim"}
+KINDS[RoundEnd] = "ball"
 
 
 class PlainSurface(NamedTuple):
@@ -108,7 +110,7 @@ class PlainPart:
     Attributes:
         kind: which one.
         centre, axis: a point of its plane or line (3,) [m], of a slope its tip; its normal or direction (3,).
-        sine, radius: of the normals of a slope, and of what is around the line of a side [m].
+        sine, radius: of the normals of a slope, and of what is around the line of a side, or a centre [m].
         middle, half, around: of what is made of lines.
         body: the radius of the cylinder or cone that it is of, and half of the length [m]; zero of others.
         rows, limits: margins (m, 7) and (m, 2) that are linear in point and normal.
@@ -117,7 +119,7 @@ class PlainPart:
         whole: the body that it is a part of; None: it is without end.
     """
 
-    kind: Literal["face", "cap", "endless", "ridge", "side", "slope", "rim"]
+    kind: Literal["face", "cap", "endless", "ridge", "side", "slope", "rim", "ball"]
     centre: Array
     axis: Array
     sine: float
@@ -140,6 +142,34 @@ class PlainRimOnPart:
 
     rim: PlainRim
     part: PlainPart
+
+
+class PlainYieldingPart(NamedTuple):
+    """A part with the normals of what is made of lines: see `yielding_rims.Normals`.
+
+    Attributes:
+        part: it.
+        frame, span: of its normals, (9,) numbers; None of others.
+        beside: of a face, the numbers of the edges behind its margins.
+    """
+
+    part: PlainPart
+    frame: tuple[float, ...] | None
+    span: float
+    beside: tuple[int, ...]
+
+
+class PlainYieldingRim(NamedTuple):
+    """A rim against all of a body that gives way: see `yielding_rims.YieldingRim`.
+
+    Attributes:
+        rim, parts: both.
+        reach: largest distance of the other body from its origin [m]; None: it has no end.
+    """
+
+    rim: PlainRim
+    parts: tuple[PlainYieldingPart, ...]
+    reach: float | None
 
 
 class PlainConeOnLine(NamedTuple):
@@ -175,7 +205,16 @@ class PlainTip(NamedTuple):
     sine: float
 
 
-PlainFeatures = PlainSmooth | PlainPoint | PlainStanding | PlainRimOnPart | PlainConeOnLine | PlainCones | PlainTip
+PlainFeatures = (
+    PlainSmooth
+    | PlainPoint
+    | PlainStanding
+    | PlainRimOnPart
+    | PlainYieldingRim
+    | PlainConeOnLine
+    | PlainCones
+    | PlainTip
+)
 
 
 class PlainFeaturesOf:
@@ -197,7 +236,18 @@ class PlainFeaturesOf:
             return _of_cone(features)
         if isinstance(features, RimOnPart):
             return PlainRimOnPart(_rim(features.rim), self._part(features.part))
-        return None
+        from .yielding_rims import YieldingRim  # which laws that give way have
+
+        return self._yielding(features) if isinstance(features, YieldingRim) else None
+
+    def _yielding(self, features: YieldingRim) -> PlainYieldingRim:
+        """A rim under laws that give way."""
+        parts = []
+        for k, part in enumerate(features.parts):
+            normals = features.normals_around.get(k)
+            frame, span = (None, 0.0) if normals is None else (tuple(normals.frame.ravel().tolist()), normals.span)
+            parts.append(PlainYieldingPart(self._part(part), frame, span, features.beside(k)))
+        return PlainYieldingRim(_rim(features.rim), tuple(parts), features.extent_b)
 
     def _part(self, part: Part) -> PlainPart:
         if part not in self._parts:
@@ -215,9 +265,11 @@ def _of_cone(features: ConeSideOnLine | ConeSideOnCone) -> PlainConeOnLine | Pla
     return PlainConeOnLine(cone, solid, features.number, features.around, features.extent_b, least)
 
 
-def _point(features: PointOnSolid) -> PlainPoint | PlainTip | None:
-    """A point or sphere on a cylinder or cone, or the tip of a cone on a capsule; None on others."""
+def _point(features: PointOnSolid) -> PlainPoint | PlainSmooth | PlainTip | None:
+    """A point or sphere on a cylinder, a cone or a half-space, or the tip of a cone on a capsule; None on others."""
     shape = features.shape
+    if type(features) is PointOnSolid and isinstance(shape, HalfSpace) and not len(features.edges):
+        return PlainSmooth(PlainSurface("ball", (features.radius,)), PlainSurface("half_space", ()), None)
     if type(features) is ConeTip and isinstance(shape, Hull) and not shape.solid.loops and not features.radius:
         return PlainTip(shape.solid, shape.rounding, tuple(features.axis.tolist()), features.sine)
     if not isinstance(features.shape, Drum | Taper):
@@ -260,6 +312,9 @@ def _part(part: Part) -> PlainPart:
         middle, half, around, rows, limits = part.middle, part.half, part.around, part.rows, part.limits
     elif isinstance(part.feature, Plane):
         centre, axis = part.feature.centre, part.feature.normal
+    if isinstance(part, RoundEnd):
+        centre, axis, radius = part.feature.centre, np.zeros(3), part.radius
+        rows, limits = part.rows, np.array([SMOOTHLY])
     if isinstance(part, Face):
         starts, into = part.border
         heights = -np.sum(starts * into, axis=1)[:, None]

@@ -34,7 +34,7 @@ from .closest_points.equations import Pose, Settled, drift, settled
 from .closest_points.features import Ellipsoid, Feature, Line, Plane, Slant
 from .closest_points.search import Ruled, closest
 from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
-from .rims import TINY, Endless, Lined, Part, Ridge, Rim, Slope, Z, one_of
+from .rims import TINY, Endless, Lined, Part, Ridge, Rim, RoundEnd, Slope, Z, one_of
 from .shapes import Region
 
 SAMPLES = np.linspace(0.0, 1.0, 33)  # of the normals of lines, among which the largest gap is looked for
@@ -109,6 +109,14 @@ def normals_of(part: Lined) -> Normals:
     return Normals(np.array([first, -one, part.direction]), float(np.arctan2(-one @ last, first @ last)))
 
 
+def across_ball(a: Array, way: Array) -> Normals:
+    """Of a ball at this way (3,) from the middle of a rim with the axis a (3,): those in the plane of both."""
+    across = cross(a, way)
+    size = float(np.linalg.norm(across))
+    b = across / size if size > 0.0 else Ruled(np.zeros(3), a).frame[0]
+    return Normals(np.array([a, cross(b, a), b]), 2.0 * np.pi)
+
+
 @dataclass(frozen=True, eq=False)
 class YieldingRim(PassingPair):
     """A rim of A against the faces, edges or sides of B: see the head of this module.
@@ -149,7 +157,7 @@ class YieldingRim(PassingPair):
         return np.array(numbers, dtype=int), normals, np.array(offsets)
 
     @cached_property
-    def _lines(self) -> dict[int, Normals]:
+    def normals_around(self) -> dict[int, Normals]:
         """The normals of the straight parts."""
         return {k: normals_of(part) for k, part in enumerate(self.parts) if isinstance(part, Lined)}
 
@@ -165,6 +173,11 @@ class YieldingRim(PassingPair):
                 edges = solid.edges_of_faces[part.number]  # type: ignore[attr-defined]
                 found.update({(k, i): known[edge] for i, (edge, _) in enumerate(edges)})
         return found
+
+    def beside(self, k: int) -> tuple[int, ...]:
+        """Which parts are behind the margins of part `k`, if it is a face."""
+        margins = self.parts[k].ends if any(face == k for face, _ in self._edges) else 0
+        return tuple([self._edges[k, i] for i in range(margins)])
 
     # --- which part is nearest ----------------------------------------------------------------------------------
 
@@ -200,8 +213,9 @@ class YieldingRim(PassingPair):
 
     @cached_property
     def _sides(self) -> list[int]:
-        """Straight parts that are no edges of faces."""
-        return [k for k, part in enumerate(self.parts) if isinstance(part, Lined) and not isinstance(part, Ridge)]
+        """Sides, and the round ends of them."""
+        beside = [isinstance(part, Lined | RoundEnd) and not isinstance(part, Ridge) for part in self.parts]
+        return [k for k, is_side in enumerate(beside) if is_side]
 
     def _over_flats(self, c: Array, place: Place) -> tuple[list[Touching], list[int], float]:
         """The plane part that is nearest, the edges over which those leave that are nearer, and how far all are away.
@@ -236,10 +250,11 @@ class YieldingRim(PassingPair):
         return list(zip(discs, ways[best], strict=True)), self._clear(ways, above, place)
 
     def _over(self, k: int, c: Array, place: Place) -> Touching | None:
-        """A straight part, from the middle (3,) of the rim in axes of B; None: it is not nearest there."""
+        """A straight part or a ball, from the middle (3,) of the rim in axes of B; None: it is not nearest there."""
         part, a = self.parts[k], place.R_a[:, 2] @ place.R_b
-        assert isinstance(part, Lined)
-        ruled, (frame, span) = part.ruled, self._lines[k]
+        assert isinstance(part, Lined | RoundEnd)
+        ruled = part.ruled if isinstance(part, Lined) else Ruled(part.feature.centre, Z, 0.0, part.radius)
+        frame, span = self.normals_around[k] if isinstance(part, Lined) else across_ball(a, c - ruled.centre)
         way = frame @ (c - ruled.centre)
         numbers = tuple(way.tolist()), tuple((frame @ a).tolist())
         hills = Hills(*numbers, ruled.sine, ruled.cosine, self.rim.radius)  # type: ignore[arg-type]
@@ -248,13 +263,15 @@ class YieldingRim(PassingPair):
             return None
         n = ruled.sine * frame[2] + ruled.cosine * (math.cos(angle) * frame[0] + math.sin(angle) * frame[1])
         x = c - lowest(self.rim.radius, n, a).way
-        (above, slide), *_ = np.linalg.lstsq(np.column_stack([n, frame[2]]), x - ruled.centre, rcond=None)
-        gap = float(above - ruled.radius + ruled.sine * slide)
+        up = float(n @ (x - ruled.centre))
+        slide = (float(frame[2] @ (x - ruled.centre)) - ruled.sine * up) / ruled.cosine**2
+        gap = up - ruled.radius
         if not all(float(margin.value) > margin.begin for margin in part.margins(x - gap * n, n)):
             return None
         if isinstance(part, Ridge) and self._side_is_nearer(part, c, a, gap):
             return None
-        return Touching(k, gap, np.concatenate([place.R_b @ n, [gap, slide]]))
+        slides = [slide] if isinstance(part, Lined) else []
+        return Touching(k, gap, np.concatenate([place.R_b @ n, [gap, *slides]]))
 
     def _side_is_nearer(self, part: Ridge, c: Array, a: Array, gap: float) -> bool:
         """Whether an edge that is inside the body of the rim is nearer to the side of that, which it meets there."""
@@ -355,11 +372,15 @@ class YieldingRim(PassingPair):
             return None
         if isinstance(part, Rim):
             return Plane(part.feature.centre, part.end * Z)
-        assert isinstance(part, Lined)
-        way = here.R_b.T @ (here.o_a + here.R_a @ self.own.centre - here.o_b) - part.ruled.centre
-        way = way - (way @ part.ruled.axis) * part.ruled.axis
+        c = here.R_b.T @ (here.o_a + here.R_a @ self.own.centre - here.o_b)
+        if isinstance(part, RoundEnd):
+            centre, radius, way = part.feature.centre, part.radius, c - part.feature.centre
+        else:
+            assert isinstance(part, Lined)
+            centre, radius = part.ruled.centre, part.ruled.radius
+            way = c - centre - ((c - centre) @ part.ruled.axis) * part.ruled.axis
         n = way / max(float(np.linalg.norm(way)), TINY)
-        return Plane(part.ruled.centre + part.ruled.radius * n, n)
+        return Plane(centre + radius * n, n)
 
     def gap(self, place: Place, region: Region) -> Array:
         """The signed distance from a part."""
@@ -383,6 +404,8 @@ class YieldingRim(PassingPair):
         part = self.parts[region[0] - 1]
         if isinstance(part, Rim):
             return spheroid(part)
+        if isinstance(part, RoundEnd):
+            return part.feature
         assert isinstance(part, Lined)
         return _feature_of(part.ruled)
 

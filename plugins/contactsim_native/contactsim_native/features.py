@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from contactsim.multibody import zero
-from contactsim.multibody.geometry import cylinder_points, edges, rims, smooth
+from contactsim.multibody.geometry import cylinder_points, edges, rims, smooth, yielding_rims
 from contactsim.multibody.geometry.closest_points import equations, search
 from contactsim.multibody.geometry.plain_features import (
     PlainConeOnLine,
@@ -19,6 +19,7 @@ from contactsim.multibody.geometry.plain_features import (
     PlainStanding,
     PlainSurface,
     PlainTip,
+    PlainYieldingRim,
 )
 from contactsim.multibody.plain_robot import PlainMet
 
@@ -26,7 +27,7 @@ from . import _native
 from .rules import filled
 from .solids import native_polyhedron, sharp_rules
 
-PARTS = ("face", "cap", "endless", "ridge", "side", "slope", "rim")
+PARTS = ("face", "cap", "endless", "ridge", "side", "slope", "rim", "ball")
 POINTS = ("ball", "corner", "tip")
 CONVEX = ("hull", "cylinder", "cone", "capsule")
 
@@ -111,6 +112,16 @@ def native_rim_part(part: PlainPart) -> _native.RimPart:
     return _native.RimPart(*place, *tables, other, whole)
 
 
+def native_yielding(own: PlainYieldingRim) -> _native.FeaturePair:
+    """A rim against all of a body that gives way."""
+    parts = []
+    for part, frame, span, beside in own.parts:
+        normals = None if frame is None else [*frame, span]
+        parts.append(_native.YieldingPart(native_rim_part(part), normals, list(beside)))
+    rules = _native.YieldingRules(rim_rules(), zero.BULGE, yielding_rims.ROUNDS, yielding_rims.TURNED)
+    return _native.YieldingRim(_native.RimOfBody(*own.rim), parts, own.reach, rules)
+
+
 def native_point(point: PlainPoint) -> _native.FeaturePair:
     """A point or sphere on a cylinder or cone."""
     beside = np.ascontiguousarray(point.edges).reshape(-1, 3)
@@ -165,6 +176,8 @@ def native_features(features: PlainFeatures) -> _native.FeaturePair:
     """Features of two bodies."""
     if isinstance(features, PlainRimOnPart):
         return _native.rim_on(_native.RimOfBody(*features.rim), native_rim_part(features.part), rim_rules())
+    if isinstance(features, PlainYieldingRim):
+        return native_yielding(features)
     if isinstance(features, PlainPoint):
         return native_point(features)
     if isinstance(features, PlainStanding):

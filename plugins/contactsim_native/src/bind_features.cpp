@@ -6,6 +6,7 @@
 #include "points_on_shapes.hpp"
 #include "rims.hpp"
 #include "smooth_pairs.hpp"
+#include "yielding_rims.hpp"
 
 using namespace native;
 
@@ -90,6 +91,31 @@ void bind_rims_on_bodies(nb::module_& m) {
              nb::arg("middle"), nb::arg("rows"), nb::arg("limits"), nb::arg("other").none(), nb::arg("body").none());
 
     m.def("rim_on", &rim_on);
+}
+
+// Frames (3, 3) with spans, one a row (1, 10), of straight parts alone.
+void make_yielding_part(YieldingPart* self, const RimPart& part, const std::optional<Numbers>& normals,
+                        const std::vector<int>& beside) {
+    demand(!normals || normals->size() == 10, "a frame (3, 3) and a span");
+    new (self) YieldingPart{part, {}, beside};
+    if (!normals) return;
+    const Numbers& all = *normals;
+    const auto row = [&](int k) { return Vec3{all[3 * k], all[3 * k + 1], all[3 * k + 2]}; };
+    self->normals = NormalsAround{{row(0), row(1), row(2)}, all[9]};
+}
+
+void bind_yielding_rims(nb::module_& m) {
+    nb::class_<YieldingPart>(m, "YieldingPart")
+        .def("__init__", &make_yielding_part, nb::arg("part"), nb::arg("normals").none(), nb::arg("beside"));
+
+    nb::class_<YieldingRules>(m, "YieldingRules")
+        .def("__init__", [](YieldingRules* self, const RimRules& rim, double bulge, int rounds, double turned) {
+            new (self) YieldingRules{rim, bulge, rounds, turned};
+        });
+
+    nb::class_<YieldingRim, FeaturePair>(m, "YieldingRim")
+        .def(nb::init<const RimOfBody&, std::vector<YieldingPart>, std::optional<double>, const YieldingRules&>(),
+             nb::arg("rim"), nb::arg("parts"), nb::arg("reach").none(), nb::arg("rules"));
 }
 
 void make_point(PointKind* self, int of, double radius, Table edges, const Numbers& axis, double sine) {
@@ -193,7 +219,7 @@ void bind_features(nb::module_& m) {
         .def(nb::init<const SmoothPiece&, const SmoothSurface&, std::optional<double>, const SmoothRules&>(),
              nb::arg("own"), nb::arg("other"), nb::arg("reach").none(), nb::arg("rules"));
 
-    bind_rims_on_bodies(m), bind_points_on_shapes(m), bind_cone_sides(m);
+    bind_rims_on_bodies(m), bind_yielding_rims(m), bind_points_on_shapes(m), bind_cone_sides(m);
 
     nb::class_<Met>(m, "Met").def(
         "__init__", [](Met* self, std::shared_ptr<const FeaturePair> features, const Numbers& turn, int disc) {

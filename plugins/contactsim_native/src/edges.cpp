@@ -89,6 +89,10 @@ EdgeLook cross_edges(const EdgeOnEdge& edges, const Solid& other, const Sweep& s
         const Placed second{*other.hull, axes_of(other, sweep), place_of(other, sweep)};
         found.touches = !are_on_far_side(first, second, rules, found.distance);
     }
+    if (found.touches && edges.blunt && !edges.standing && other.radius == 0.0) {
+        const double end = std::min(lines.s, 1.0 - lines.s) * own;  // a sharp edge may be nearer to that of a cylinder
+        found.touches = edges.solid->radius - found.distance <= std::max(end, 0.0) + rules.deep;
+    }
     const double raised = raised_by(edges, lines, sweep, rules);
     found.touches = found.touches && raised == 0.0;
     if (found.touches) {

@@ -179,7 +179,7 @@ Nearing nearing_on_hills(const Arc& arc, const Contact& contact, const Sweep& sw
 
 bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
     const Contact& contact = arc.guards.all[guard].contact();
-    if (!contact.takes_over()) return false;
+    if (!contact.takes_over() || gives_way(arc.mode)) return false;
     if (is_on_standing_disc(arc.mode, contact)) return false;
     if (is_corner(contact) && passes_edge(arc, guard, sweep)) return true;
     return gap < contact.other->rules.off && !is_lifted(contact, sweep) && is_taken_over(arc, contact, sweep);

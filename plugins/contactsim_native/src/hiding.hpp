@@ -1,5 +1,5 @@
 // Open contacts that say nothing new, since a closed one of the same bodies touches there: see contactsim's
-// multibody/geometry/takeovers.py and shared_corners.py.
+// multibody/geometry/takeovers.py and shared_corners.py. On what gives way each presses by its own gap: none is hidden.
 #pragma once
 
 #include "guards.hpp"

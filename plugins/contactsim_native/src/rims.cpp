@@ -33,6 +33,7 @@ double RimPart::away(const Vec3& p) const {
 double RimPart::bent(double of_rim, const Vec3& x, double way) const {
     if (kind == Kind::ridge) return 0.5 * of_rim;
     if (kind == Kind::side || kind == Kind::rim) return body_radius;
+    if (kind == Kind::ball) return radius;
     if (kind != Kind::slope) return INFINITE;
     return std::max(std::hypot(x.x, x.y) - way, 0.0) / std::sqrt(1.0 - sine * sine);
 }
@@ -44,20 +45,20 @@ RimOnPart::RimOnPart(const RimOfBody& rim, const RimPart& part, const RimRules& 
     arm = part.kind == RimPart::Kind::endless ? 0.0 : rim.arm();
 }
 
-std::vector<RimMargin> RimOnPart::margins_of_part(const Vec3& x, const Vec3& outward) const {
+std::vector<RimMargin> margins_of(const RimPart& part, const Vec3& x, const Vec3& outward, const RimRules& rules) {
     std::vector<RimMargin> found;
-    for (std::size_t k = 0; k < part_.rows.size(); ++k) {
-        const auto& row = part_.rows[k];
+    for (std::size_t k = 0; k < part.rows.size(); ++k) {
+        const auto& row = part.rows[k];
         const double value = dot(x, {row[0], row[1], row[2]}) + dot(outward, {row[3], row[4], row[5]}) + row[6];
-        found.push_back({value, part_.limits[k][0], part_.limits[k][1]});
+        found.push_back({value, part.limits[k][0], part.limits[k][1]});
     }
-    if (part_.kind == RimPart::Kind::cap) {
-        found.push_back({part_.body_radius - std::hypot(x.x, x.y), -0.5 * rules_.rim, -rules_.rim});
+    if (part.kind == RimPart::Kind::cap) {
+        found.push_back({part.body_radius - std::hypot(x.x, x.y), -0.5 * rules.rim, -rules.rim});
     }
-    if (part_.other) {
-        const RimOfBody& its = *part_.other;
-        found.push_back({std::hypot(outward.x, outward.y), rules_.begins * its.flat, rules_.ends * its.flat});
-        found.push_back({its.radius * (its.end * outward.z + its.lean), rules_.smoothly_begin, rules_.smoothly_end});
+    if (part.other) {
+        const RimOfBody& its = *part.other;
+        found.push_back({std::hypot(outward.x, outward.y), rules.begins * its.flat, rules.ends * its.flat});
+        found.push_back({its.radius * (its.end * outward.z + its.lean), rules.smoothly_begin, rules.smoothly_end});
     }
     return found;
 }

@@ -36,7 +36,7 @@ struct RimOfBody {
 
 // A part of a body that a rim touches.
 struct RimPart {
-    enum class Kind { face, cap, endless, ridge, side, slope, rim };
+    enum class Kind { face, cap, endless, ridge, side, slope, rim, ball };
 
     Kind kind;
     Vec3 centre, axis;                          // a point of it, of a slope its tip; its normal or direction
@@ -62,6 +62,9 @@ struct RimPart {
 struct RimMargin {
     double value, begin, end;
 };
+
+// Of a point of a part with its outward normal, from the ends of that.
+std::vector<RimMargin> margins_of(const RimPart& part, const Vec3& x, const Vec3& outward, const RimRules& rules);
 
 class RimOnPart : public FeaturePair {
   public:
@@ -90,7 +93,9 @@ class RimOnPart : public FeaturePair {
     virtual FeatureLook look_closely(const PairPlaces& at) const;
 
     std::vector<RimMargin> margins(const PairPlaces& at, const Near& found) const;
-    std::vector<RimMargin> margins_of_part(const Vec3& x, const Vec3& outward) const;
+    std::vector<RimMargin> margins_of_part(const Vec3& x, const Vec3& outward) const {
+        return margins_of(part_, x, outward, rules_);
+    }
     double crossing(const PairPlaces& at, const Vec3& n) const;
     double away(const PairPlaces& at) const;
     bool on_far_side(const PairPlaces& at, double gap) const;

@@ -1,0 +1,92 @@
+// Rims of cylinders and cones on other bodies that give way, one contact of each rim with all of a body: see
+// contactsim's multibody/geometry/yielding_rims.py.
+#pragma once
+
+#include "rims.hpp"
+
+namespace native {
+
+// Normals around a straight part, in axes of its body: ways u and v from which and in which their angles count, the
+// direction b of the lines, and the angle up to which they go from u on.
+struct NormalsAround {
+    std::array<Vec3, 3> frame;
+    double span;
+};
+
+// A part of a body, with its normals if it is made of lines, and of a face the parts behind each of its margins.
+struct YieldingPart {
+    RimPart part;
+    std::optional<NormalsAround> normals;
+    std::vector<int> beside;
+};
+
+struct YieldingRules {
+    RimRules rim;
+    double bulge;  // half thickness of a rim, in radii
+    int rounds;    // of the search of a normal
+    double turned;  // rad: a step of it that is rounding
+};
+
+class YieldingRim final : public FeaturePair {
+  public:
+    YieldingRim(const RimOfBody& rim, std::vector<YieldingPart> parts, std::optional<double> reach,
+                const YieldingRules& rules);
+
+    Region region(const PairPlaces& at) const override;
+    FeatureLook look(const PairPlaces& at) const override;
+    double gap(const PairPlaces& at, const Region& held) const override;
+    double margin(const PairPlaces&, const Region&, int) const override { return NAN; }  // it never ends
+    MeetOf<double> meet(const MotionsOf<double>& at, const Region& held) const override { return met(at, held); }
+    MeetOf<Dual> meet(const MotionsOf<Dual>& at, const Region& held) const override { return met(at, held); }
+    double bend(const PairPlaces& at, double speed, double spin, double duration) const override;
+
+  private:
+    const RimOfBody rim_;
+    const std::vector<YieldingPart> parts_;
+    const std::optional<double> reach_;  // of the other body from its origin; none: it has no end
+    const YieldingRules rules_;
+    const SmoothPiece own_;
+
+    // The part that touches, its gap, and the unknowns of the closest points of what is not plane.
+    struct Touching {
+        int number;
+        double gap;
+        Unknowns<double> y{};
+    };
+
+    // What touches, or would, and a bound of the distance of all parts.
+    struct Seen {
+        std::optional<Touching> touching;
+        double least;
+    };
+
+    // The middle of the rim and its axis, in axes of the other body.
+    struct Here {
+        Vec3 c, a;
+    };
+
+    Here here(const PairPlaces& at) const;
+    Seen nearest(const PairPlaces& at) const;
+    void look_over_flats(const Here& at, std::vector<Touching>& found, std::vector<int>& edges, double& least) const;
+    void look_over_discs(const PairPlaces& places, const Here& at, std::vector<Touching>& found, double& least) const;
+    std::optional<Touching> on_disc(int number, const Vec3& towards, const PairPlaces& places) const;
+    std::optional<Touching> over_lines(int number, const NormalsAround& normals, const Here& at) const;
+    NormalsAround around_ball(const RimPart& ball, const Here& at) const;
+    bool side_is_nearer(const RimPart& ridge, const Here& at, double gap) const;
+    bool is_within(const RimPart& part, const Vec3& x, const Vec3& n) const;
+    Unknowns<double> unknowns(const Touching& found, const PairPlaces& places) const;
+
+    struct Sheet {
+        Vec3 centre, normal;
+    };
+
+    std::optional<Sheet> plane(const PairPlaces& at, const Region& held) const;
+    template <class T>
+    MeetOf<T> met(const MotionsOf<T>& at, const Region& held) const;
+    template <class T>
+    SettledOf<T> settled_on(const PlacesOf<T>& at, int number, const Unknowns<double>& y) const;
+    template <class T>
+    std::array<PoseOf<T>, 2> poses(const PlacesOf<T>& at, int number) const;
+};
+
+}  // namespace native
