@@ -219,7 +219,8 @@ std::optional<YieldingRim::Touching> YieldingRim::on_disc(int number, const Vec3
     const RimOfBody& disc = *parts_[number].part.other;
     const auto both = poses(places, number);
     const Vec3 own = places.a.R.c2 * rim_.end, its = places.b.R.c2 * disc.end;
-    if (dot(own, its) > 0.0 && length(cross(its, both[0].o - both[1].o)) < std::max(rim_.radius, disc.radius)) return {};
+    const double aside = length(cross(its, both[0].o - both[1].o));
+    if (dot(own, its) > 0.0 && aside < std::max(rim_.radius, disc.radius)) return {};
     const auto y = closest(own_, piece_of(parts_[number].part, rules_.bulge), both, places.b.R * towards,
                            rules_.rim.closest);
     if (!y || !std::all_of(y->begin(), y->end(), [](double part) { return std::isfinite(part); })) return {};
