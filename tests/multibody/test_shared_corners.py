@@ -1,6 +1,7 @@
-"""The last corner of a face that slides off an edge passes that edge without touching it."""
+"""The last corner of a face that slides off an edge, or a corner, passes that without touching it."""
 
 import warnings
+from functools import lru_cache
 
 import numpy as np
 import pinocchio as pin
@@ -65,3 +66,38 @@ def test_a_face_holds_a_point_as_far_as_its_contact_lasts():
         held = solid.region(p, np.array([0.0, -0.5, 1.0])) == (FACE, face)
         margins = [solid.margin(p, (FACE, face), k, RIM) for k in solid.sides((FACE, face))]
         assert held == (min(margins) >= 0.0), way
+
+
+def slab(size, name, kind, **options):
+    if kind == "box":
+        return cs.Robot.box(1.0, tuple(size), name=name, friction=0.0, **options)
+    corners = 0.5 * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size
+    return cs.Robot.hull(1.0, corners.tolist(), name=name, friction=0.0, **options)
+
+
+@lru_cache
+def off_a_corner(kind, offset):
+    """A slab whose lower face slides along the diagonal of a table off its corner; its own last one misses that so."""
+    size = np.array([0.2, 0.2, 0.04])
+    table = slab((0.4, 0.4, 0.1), "table", kind, root="fixed")
+    world = cs.Robot.merge([table, slab(size, "slab", kind)], placements=[(-0.2, -0.2, -0.05), None])
+    system = cs.ContactSystem(world, terrain=cs.terrain.Flat(-2.0))
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), np.array([0.3, 0.3, 1.0])).toRotationMatrix()
+    down, aside = np.array([1.0, 1.0, -0.6]) / np.sqrt(2.36), np.array([0.0, 1.0, -0.3])
+    place = pin.SE3(turn, -1e-5 * down + offset * aside - 0.5 * turn @ (size * (-1, -1, -1)))
+    start = cs.State(pin.SE3ToXYZQUAT(place), np.r_[0.01 * turn.T @ down, np.zeros(3)])
+    return cs.simulate(system, start, (0.0, 2e-3))
+
+
+@pytest.mark.parametrize("kind", ["box", "hull"])
+@pytest.mark.parametrize("offset", [0.0, 1e-13, 1e-12, 1e-11, 1e-9])
+def test_a_face_slides_off_a_corner(kind, offset):
+    run, beside = off_a_corner(kind, offset), off_a_corner(kind, 1e-10)
+    assert run.status is cs.Status.FINISHED, run.message
+    assert [tuple(event.transitions) for event in run.events] == [("table/table/corner7+slab/slab",)]
+    first = run.events[0]
+    assert all(guard.startswith("side") for guard, _ in first.fired)
+    assert np.array_equal(first.x_pre, first.x_post)
+    assert np.allclose(run.final.q, beside.final.q, rtol=0.0, atol=1e-8)
+    depths = [over.depth for t in run.t for over in run.system.world.mechanism.overlaps(t, run(t).q)]
+    assert max(depths, default=0.0) < 1e-9

@@ -98,10 +98,12 @@ struct Gaps {
     Couples couples;
 };
 
-// The guard of an open corner at the end of an edge, the own or the other one, of a closed contact.
+// The guard of an open corner at the end of an edge, the own or the other one, of a closed contact, or of the solid on
+// which a closed corner lies.
 struct SharedCorner {
+    enum class Of { own_edge, other_edge, solid };
     int closed, guard;
-    bool of_own;
+    Of of;
 };
 
 // What one arc fixes.

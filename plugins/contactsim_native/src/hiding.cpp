@@ -1,6 +1,7 @@
 #include "hiding.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace native {
 
@@ -21,6 +22,24 @@ bool is_at_end(const Vec3& point, const Solid& solid, int edge) {
         return largest(point - solid.place - solid.turn * hull.vertices[vertex]) < solid.rules.on_solid;
     };
     return lies_at(hull.edges[edge][0]) || lies_at(hull.edges[edge][1]);
+}
+
+// Whether a point without radius is a corner of the solid that another one touches.
+bool is_vertex(const Contact& corner, const Contact& other) {
+    if (!other.inner || !other.other || corner.joint != other.other->joint) return false;
+    const Solid& solid = *other.other;
+    const Vec3 point = solid.turn.transposed() * (corner.centre - solid.place);
+    const auto lies_at = [&](const Vec3& vertex) { return largest(point - vertex) < solid.rules.on_solid; };
+    if (solid.half) {
+        const Vec3& h = *solid.half;
+        return lies_at({std::copysign(h.x, point.x), std::copysign(h.y, point.y), std::copysign(h.z, point.z)});
+    }
+    return solid.hull && std::any_of(solid.hull->vertices.begin(), solid.hull->vertices.end(), lies_at);
+}
+
+// Whether corners of two bodies each lie on the other one.
+bool are_corners_on_each_other(const Contact& one, const Contact& two) {
+    return is_vertex(one, two) && is_vertex(two, one);
 }
 
 bool are_of_same_bodies(const Contact& a, const Contact& b) {
@@ -49,17 +68,27 @@ bool is_lifted(const Contact& contact, const Sweep& sweep) {
     return contact.features && contact.features->passing && contact.features->look(places_of(contact, sweep)).lifted;
 }
 
-// Corners that pass an edge on which one of their own edges lies.
-bool passes_edge(const Arc& arc, int guard, const Sweep& sweep) {
-    for (const SharedCorner& shared : arc.shared_corners) {
-        if (shared.guard != guard) continue;
-        const Contact &corner = arc.guards.all[guard].contact(), &closed = arc.mode.closed[shared.closed].contact;
-        const Vec3 point = corner.joint < 0 ? corner.centre - sweep.origin
-                                            : sweep.place[corner.joint] + sweep.turn[corner.joint] * corner.centre;
-        const EdgeOnEdge& edges = *closed.edges;
-        const double apart = shared.of_own ? distance_from_edge(*closed.other, edges.other, point, sweep)
-                                           : distance_from_edge(*edges.solid, edges.own, point, sweep);
-        if (apart <= closed.other->rules.near_edge) return true;
+Vec3 corner_of(const Contact& contact, const Sweep& sweep) {
+    return contact.joint < 0 ? contact.centre - sweep.origin
+                             : sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+}
+
+// From a corner to the edge, or the other corner, that touches its body.
+double distance_from_closed(const SharedCorner& shared, const Contact& closed, const Vec3& point, const Sweep& sweep) {
+    if (shared.of == SharedCorner::Of::solid) return length(point - corner_of(closed, sweep));
+    const EdgeOnEdge& edges = *closed.edges;
+    return shared.of == SharedCorner::Of::own_edge ? distance_from_edge(*closed.other, edges.other, point, sweep)
+                                                   : distance_from_edge(*edges.solid, edges.own, point, sweep);
+}
+
+// Corners that pass an edge on which one of their own edges lies, or a corner on which one of their faces does.
+bool passes_closed(const Arc& arc, int guard, const Sweep& sweep) {
+    const auto before = [](const SharedCorner& shared, int number) { return shared.guard < number; };
+    auto shared = std::lower_bound(arc.shared_corners.begin(), arc.shared_corners.end(), guard, before);
+    for (; shared != arc.shared_corners.end() && shared->guard == guard; ++shared) {
+        const Contact& closed = arc.mode.closed[shared->closed].contact;
+        const Vec3 point = corner_of(arc.guards.all[guard].contact(), sweep);
+        if (distance_from_closed(*shared, closed, point, sweep) <= closed.other->rules.near_edge) return true;
     }
     return false;
 }
@@ -87,16 +116,17 @@ void note_shared_corners(const ContactMode& mode, const Contact& contact, int gu
     if (!is_corner(contact)) return;  // none of features on hills
     for (std::size_t k = 0; k < mode.closed.size(); ++k) {
         const Contact& closed = mode.closed[k].contact;
+        const int number = static_cast<int>(k);
+        if (are_corners_on_each_other(contact, closed)) found.push_back({number, guard, SharedCorner::Of::solid});
         if (!closed.edges) continue;
         const EdgeOnEdge& edges = *closed.edges;
-        const int number = static_cast<int>(k);
         if (contact.joint == edges.solid->joint && are_same(*contact.other, *closed.other) &&
             is_at_end(contact.centre, *edges.solid, edges.own)) {
-            found.push_back({number, guard, true});
+            found.push_back({number, guard, SharedCorner::Of::own_edge});
         }
         if (contact.joint == closed.other->joint && are_same(*contact.other, *edges.solid) &&
             is_at_end(contact.centre, *closed.other, edges.other)) {
-            found.push_back({number, guard, false});
+            found.push_back({number, guard, SharedCorner::Of::other_edge});
         }
     }
 }
@@ -181,7 +211,7 @@ bool is_hidden(const Arc& arc, int guard, double gap, const Sweep& sweep) {
     const Contact& contact = arc.guards.all[guard].contact();
     if (!contact.takes_over() || gives_way(arc.mode)) return false;
     if (is_on_standing_disc(arc.mode, contact)) return false;
-    if (is_corner(contact) && passes_edge(arc, guard, sweep)) return true;
+    if (is_corner(contact) && passes_closed(arc, guard, sweep)) return true;
     return gap < contact.other->rules.off && !is_lifted(contact, sweep) && is_taken_over(arc, contact, sweep);
 }
 

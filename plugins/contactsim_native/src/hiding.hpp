@@ -6,7 +6,7 @@
 
 namespace native {
 
-// Guards of corners at the ends of edges that touch: filled in as a guard joins its arc.
+// Guards of corners beside edges and corners that touch, by their numbers: filled in as a guard joins its arc.
 void note_shared_corners(const ContactMode& mode, const Contact& contact, int guard, std::vector<SharedCorner>& found);
 
 // Whether the gap of a guard is hidden, where the joints' places are known.
