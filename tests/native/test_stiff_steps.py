@@ -7,6 +7,7 @@ import pytest
 from landings import landing
 
 import contactsim as cs
+from contactsim.hybrid import stiff_arcs
 from contactsim.hybrid.integrators.tables_radau9 import INVERSE, NODES, modes
 from contactsim.hybrid.stepper import Stepper
 from contactsim.hybrid.stiff_arcs import StiffArcs
@@ -80,6 +81,17 @@ def test_slips_that_turn_are_followed_without_python(counts: Counts) -> None:
     assert runs[0].notes == runs[1].notes
     assert any("is stiff from" in note for note in runs[0].notes)
     demand_the_same(*runs)
+
+
+def test_a_slip_that_stops_is_found_stiff_where_python_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps far below the edge of stability count, too, where each takes a small share of the way to the stop."""
+    monkeypatch.setattr(stiff_arcs, "CHEAP", 1)
+    case = landing("solo12", 0)
+    runs = [
+        cs.simulate(case.system, case.start, (0.0, 0.2), tolerances=TIGHT, engine=kind) for kind in ("native", "python")
+    ]
+    demand_the_same(*runs)
+    assert runs[0].evaluations == pytest.approx(runs[1].evaluations, rel=0.02)
 
 
 def test_where_stiff_arcs_end_and_how_fast_they_decay_is_seen_without_python(counts: Counts) -> None:

@@ -134,6 +134,7 @@ def thresholds() -> _native.Thresholds:
         "held_fast": stiff_arcs.HELD_FAST,
         "grown": stiff_arcs.GROWN,
         "few": stiff_arcs.FEW,
+        "many": stiff_arcs.FAR,
         "growing": stiff_arcs.GROWING,
         "easy": hybrid_zero.EASY,
         "rounded": hybrid_zero.ROUNDED,

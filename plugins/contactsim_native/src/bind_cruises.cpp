@@ -135,6 +135,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("no_force", &Thresholds::no_force)
         .def_rw("leap", &Thresholds::leap)
         .def_rw("few", &Thresholds::few)
+        .def_rw("many", &Thresholds::many)
         .def_rw("easy", &Thresholds::easy)
         .def_rw("rounded", &Thresholds::rounded)
         .def_rw("spent_stiffly", &Thresholds::spent_stiffly)

@@ -454,7 +454,8 @@ bool Voyage::at_the_edge() {
         course_.faded = 0.0;
         return true;
     }
-    if (reach <= rules_.near_edge) {
+    const double ahead = course_.approach;  // to a singular place, which the stiff method nears in few steps
+    if (reach <= rules_.near_edge && !(rules_.few * h < ahead && ahead < rules_.many * h)) {
         if (++course_.loose_steps >= rules_.loose) course_.held_steps = 0;
         return false;
     }

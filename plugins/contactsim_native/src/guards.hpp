@@ -79,7 +79,7 @@ struct Thresholds {
     double fastest, jolt;                                         // of gaps that are seen coming
     double jammed, near_jam;                                      // of determinants
     double turning, no_force, leap;                               // of slips that begin
-    double few, easy, rounded, spent_stiffly;                     // of steps of the stiff method
+    double few, many, easy, rounded, spent_stiffly;               // of steps of the stiff method
     int growing;                                                  // of these
     Looking looking;                                              // at guards between the ends of a step
     double sooner, behind, all_but;                               // of where slips that stop are expanded
