@@ -17,9 +17,7 @@ SETTLED = 1e-9  # the last step towards the smallest forces, relative to these: 
 INSIDE = 1e-6  # how far inside its cone a force of moderate accuracy sticks, relative to the force
 STEADY = 1e-8  # change of proposed forces at which their modes are clear
 STILL = 1e-13  # change of forces in a sweep that is rounding
-SWEPT = (
-    1e-11  # violation of a law that is left where sweeps have come to rest: of STILL, and what slow convergence adds
-)
+SWEPT = 1e-11  # violation of a law that sweeps leave at rest: of STILL, and what slow convergence adds
 ACROSS = 1e-14  # motion across a slip direction that is rounding, and share of a Newton step that is
 ACROSS_SINGULAR = 1e-12  # the same of the motion under forces of a singular system, which are known less well
 VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of TOLERANCE, and what rounding adds

@@ -184,7 +184,7 @@ class CompliantFlow(ContactFlow):
 
     def _cruise(self, course: Course) -> Passed:
         assert self._compiled.watch is not None
-        return self._compiled.watch.cruise(course, self.no_slips.copy(), 0.0)
+        return self._compiled.watch.cruise(course, self.slip_directions.copy(), 0.0)
 
     @property
     def cruises_stiffly(self) -> bool:  # type: ignore[override]
@@ -192,8 +192,8 @@ class CompliantFlow(ContactFlow):
         return self._compiled.watch is not None and self._compiled.watch.stiff
 
     @property
-    def no_slips(self) -> Array:
-        """What rigid laws remember of slips (watched contacts, 2), and compliant ones do not."""
+    def slip_directions(self) -> Array:
+        """Zero (watched contacts, 2): compliant laws remember nothing of slips."""
         return np.zeros((len(self._watched), 2))
 
     def propagated(
@@ -201,7 +201,7 @@ class CompliantFlow(ContactFlow):
     ) -> Array | None:
         """By the compiled mode, where there is one that knows it."""
         arc = self._compiled.arc
-        return None if arc is None else arc.propagated(path, t0, t1, variations, accuracy, self.no_slips, 0.0)
+        return None if arc is None else arc.propagated(path, t0, t1, variations, accuracy, self.slip_directions, 0.0)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from ..common.arrays import Array
 from ..hybrid.flow import Finding, Flow, GuardBounds, Path
 from ..multibody.mechanism import ContactMechanism, GapBounds, JointPath
 from .world import World
+
+if TYPE_CHECKING:
+    from .engines import CompiledArc
 
 ROOM = 4.0  # times the way of bodies in a step within which contacts are looked at one by one from there on
 
@@ -35,6 +40,16 @@ class ContactFlow(Flow):
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and saved: without bounds of gaps, which are functions, to be made anew."""
         return {**self.__dict__, "_asked": []}
+
+    @property
+    def compiled_arc(self) -> CompiledArc | None:
+        """Its arc by a compiled engine, without guards; None: it is Python's."""
+        return None
+
+    @property
+    def slip_directions(self) -> Array:
+        """What it remembers of slips (contacts of its arc, 2)."""
+        return np.zeros((0, 2))
 
     @property
     def _bounds(self) -> Callable[[JointPath], GapBounds] | None:

@@ -174,18 +174,15 @@ def _compiled(world: World, flow: ContactFlow, record: Array, acting: Array, bod
         acting: whether each contact is open, and acts (nc,).
         bodies: takes their places in these steps, where the law is rigid: what gives way lets bodies into each other.
     """
+    compiled, mechanism, shapes = flow.compiled_arc, world.mechanism, False
     if isinstance(flow, RigidFlow):
-        compiled, mechanism, directions = flow.arc.compiled, flow.arc.mechanism, flow.arc.directions(flow.references)
+        mechanism = flow.arc.mechanism
+        shapes = not mechanism.shapeless
     else:
-        from .compliant_flow import CompliantFlow  # which only compliant laws need
-
-        assert isinstance(flow, CompliantFlow)
-        compiled, mechanism, directions = flow.compiled_arc, world.mechanism, flow.no_slips
         acting = np.zeros_like(acting)  # no depth is asked for
     if compiled is None or mechanism.plain_robot is None or not mechanism.plain_robot.knows_all:
         return None
-    rigid = isinstance(flow, RigidFlow)
-    found = compiled.survey(record, PLACES, acting, rigid and not mechanism.shapeless, directions)
+    found = compiled.survey(record, PLACES, acting, shapes, flow.slip_directions)
     if found is not None and found.joints is not None:
         bodies.add(
             world,

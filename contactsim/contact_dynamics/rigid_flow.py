@@ -48,7 +48,7 @@ from .zero import (
 if TYPE_CHECKING:
     from ..contact import linear_algebra
     from ..multibody.kinematics.closed_loops import ClosedMechanism
-    from .engines import CompiledWatch
+    from .engines import CompiledArc, CompiledWatch
     from .rigid_sensitivity import Sensitivity
 else:  # a compiled engine solves for itself
     linear_algebra = Late("contactsim.contact.linear_algebra")
@@ -194,6 +194,16 @@ class RigidFlow(RigidField, ContactFlow):
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and saved: without what was computed at the last state, and without the engine's own."""
         return {**super().__getstate__(), "_known": None, "_seen": None, "_compiled_watch": None}
+
+    @property
+    def compiled_arc(self) -> CompiledArc | None:
+        """The compiled arc, without its guards."""
+        return self.arc.compiled
+
+    @property
+    def slip_directions(self) -> Array:
+        """Those of its closed contacts (closed, 2), as its step began."""
+        return self.arc.directions(self.references)
 
     def _lay_out(self, table: Guards) -> None:
         """Take over guards."""
@@ -759,7 +769,7 @@ class RigidFlow(RigidField, ContactFlow):
         compiled = self.arc.compiled
         if compiled is None:
             return None
-        slips = self.arc.directions(self.references), self.references.straight
+        slips = self.slip_directions, self.references.straight
         return compiled.propagated(path, t0, t1, variations, accuracy, *slips)
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:

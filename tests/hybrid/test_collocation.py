@@ -4,27 +4,27 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from contactsim.hybrid.integrators.collocation import fastest, radau, solve_linear
+from contactsim.hybrid.integrators.collocation import defect_of, fastest, radau, solve_linear
 
 
 @pytest.mark.parametrize("stages", [2, 3, 5, 6, 8])
 def test_a_defect_at_the_start_is_carried_to_the_end_as_a_decay_carries_it(stages: int) -> None:
     """y' = -z y + M(t) / M(0) from zero, M being the polynomial that vanishes at the nodes."""
-    scheme = radau(stages)
-    for decay in (0.5, 2.0, 0.9 * scheme.worst):
+    nodes, defect = radau(stages).nodes, defect_of(stages)
+    for decay in (0.5, 2.0, 0.9 * defect.worst):
 
         def missed(t: float, y: np.ndarray, z: float = decay) -> np.ndarray:
-            return -z * y + np.prod(1.0 - t / scheme.nodes)
+            return -z * y + np.prod(1.0 - t / nodes)
 
         end = solve_ivp(missed, (0.0, 1.0), [0.0], "DOP853", rtol=1e-12, atol=1e-15).y[0, -1]
-        assert scheme.carried(decay) == pytest.approx(abs(end), rel=1e-3, abs=1e-12)
-    faster = [scheme.carried(share * scheme.worst) for share in np.linspace(0.05, 3.0, 30)]
+        assert defect.carried(decay) == pytest.approx(abs(end), rel=1e-3, abs=1e-12)
+    faster = [defect.carried(share * defect.worst) for share in np.linspace(0.05, 3.0, 30)]
     assert np.all(np.diff(faster) >= -1e-3 * max(faster))  # of all decays up to one the worst counts
 
 
 @pytest.mark.parametrize("stages", [2, 3, 5])
 def test_of_slow_motion_a_method_of_more_stages_carries_a_higher_power(stages: int) -> None:
-    carried = radau(stages).carried
+    carried = defect_of(stages).carried
     assert np.log2(carried(0.02) / carried(0.01)) == pytest.approx(stages - 1, abs=0.02)
 
 

@@ -45,7 +45,7 @@ def mode_at(rng: np.random.Generator, world: World, q: Array) -> SystemMode:
 def compare(system: cs.ContactSystem, mode: SystemMode, x: Array) -> None:
     """Accelerations, guards, looks at gaps, and derivatives of a mode."""
     one, other = (CompliantFlow(system.on_engine(name).world, mode) for name in ("native", "python"))
-    nv, none = one._world.nv, one.no_slips
+    nv, none = one._world.nv, one.slip_directions
     arc, watch = one._compiled
     assert arc is not None and watch is not None
     motion = arc.motion(0.0, x, none, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,6 @@ SAFETY = 0.9  # share of the step at which the error is expected to meet the tol
 PASSES = 8  # of a matrix over a vector, until that tells a bound on its eigenvalues
 SPREAD = 1e-3  # of the largest entry, which all entries of that vector have at least
 PLACES = 20  # of the quadrature of a defect
-DECAYS = np.geomspace(1.0, 100.0, 60)  # within a step, among which the most of a defect reaches its end
 
 
 class Scheme(NamedTuple):
@@ -31,23 +31,31 @@ class Scheme(NamedTuple):
         nodes, matrix: c (s,) and a (s, s).
         estimates: weights (k + 1, s) of its error: its quadrature less those without the first 1 to k nodes, k = 3 or
             all but one, of two nodes all; the last row extrapolates to the start of the step.
-        places, defect: tau (m,) and weights (m,) of a quadrature of f(tau) M(tau) / M(0) over [0, 1], M being the
-            polynomial whose zeros are the nodes.
-        worst: the decay z at which `carried` is largest.
     """
 
     nodes: Array
     matrix: Array
     estimates: Array
+
+
+class Defect(NamedTuple):
+    """How a polynomial through the stages of a method misses the rate: by M(tau) / M(0), times as at the start.
+
+    M is the polynomial whose zeros are the nodes.
+
+    Attributes:
+        places, weights: tau (m,) and weights (m,) of a quadrature of f(tau) M(tau) / M(0) over [0, 1].
+        worst: the decay z at which `carried` is largest.
+    """
+
     places: Array
-    defect: Array
+    weights: Array
     worst: float
 
     def carried(self, reach: float) -> float:
         """How much of its defect at the start does a step carry to its end, where decays are up to e^-reach in it?
 
-        A polynomial through the stages misses the rate by d(tau), which vanishes at the nodes: by M(tau) / M(0) d(0),
-        about. Its end misses what becomes of that, which is for y' = -z y
+        The end misses what becomes of the defect d(tau) on the way, which is for y' = -z y about
 
             max over z <= reach of | int_0^1 e^{-z (1 - tau)} M(tau) / M(0) dtau | d(0).
 
@@ -56,15 +64,32 @@ class Scheme(NamedTuple):
 
         Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, II.7, theorem 7.9 and its proof.
         """
-        return abs(float(np.exp(-min(reach, self.worst) * (1.0 - self.places)) @ self.defect))
+        return abs(float(np.exp(-min(reach, self.worst) * (1.0 - self.places)) @ self.weights))
 
 
-def radau(stages: int) -> Scheme:
-    """The method whose nodes are the zeros of P_s - P_{s-1}, moved to [0, 1] (Hairer and Wanner, ODE II, IV.5)."""
+@cache
+def defect_of(stages: int) -> Defect:
+    """That of `radau(stages)`; only derivatives ask for it."""
+    places, weights = legendre.leggauss(PLACES)
+    places = (places + 1.0) / 2.0
+    weights = weights / 2.0 * np.prod(1.0 - places[:, None] / _nodes(stages), axis=1)
+    decays = np.geomspace(1.0, 100.0, 60)  # within a step, among which the most of it reaches the end
+    worst = decays[np.abs(np.exp(-decays[:, None] * (1.0 - places)) @ weights).argmax()]
+    return Defect(places, weights, float(worst))
+
+
+def _nodes(stages: int) -> Array:
+    """The zeros of P_s - P_{s-1}, moved to [0, 1] (Hairer and Wanner, ODE II, IV.5)."""
     series = np.zeros(stages + 1)
     series[stages - 1 :] = -1.0, 1.0
     nodes = np.sort((legendre.legroots(series).real + 1.0) / 2.0)
     nodes[-1] = 1.0
+    return nodes
+
+
+def radau(stages: int) -> Scheme:
+    """The method of so many stages."""
+    nodes = _nodes(stages)
     integrals = [_lagrange(nodes, j).integ() for j in range(stages)]
     matrix = np.array([[integral(c) - integral(0.0) for integral in integrals] for c in nodes])
     estimates = np.tile(matrix[-1], (min(3, max(stages - 1, 2)), 1))
@@ -72,12 +97,7 @@ def radau(stages: int) -> Scheme:
         kept = nodes[left_out:]
         coarse = [_lagrange(kept, j).integ() for j in range(len(kept))]
         row[left_out:] -= [integral(1.0) - integral(0.0) for integral in coarse]
-    estimates = np.vstack([estimates, [_lagrange(nodes, j)(0.0) for j in range(stages)]])
-    places, weights = legendre.leggauss(PLACES)
-    places = (places + 1.0) / 2.0
-    defect = weights / 2.0 * np.prod(1.0 - places[:, None] / nodes, axis=1)
-    worst = DECAYS[np.abs(np.exp(-DECAYS[:, None] * (1.0 - places)) @ defect).argmax()]
-    return Scheme(nodes, matrix, estimates, places, defect, float(worst))
+    return Scheme(nodes, matrix, np.vstack([estimates, [_lagrange(nodes, j)(0.0) for j in range(stages)]]))
 
 
 def _lagrange(nodes: Array, j: int) -> Polynomial:
@@ -87,7 +107,7 @@ def _lagrange(nodes: Array, j: int) -> Polynomial:
 
 
 SCHEMES = {stages: radau(stages) for stages in (FEWER, STAGES)}
-NODES, MATRIX = SCHEMES[STAGES].nodes, SCHEMES[STAGES].matrix
+NODES, MATRIX, _ = SCHEMES[STAGES]
 
 
 def solve_linear(
@@ -109,7 +129,7 @@ def solve_linear(
     the stages come closer: where A is smooth their distances d fall by a factor theta each, and the method's own error
     is theta^s d; where A jumps or bends within the step, or before its first stage, they do not fall, and it is d.
     Where the solution decays fast within the step, that promises too much, and what is missed at its start tells the
-    error (`Scheme.carried`), which then falls with the step by its power s only.
+    error (`Defect.carried`), which then falls with the step by its power s only.
 
     Args:
         matrix: t -> A (n, n).
@@ -204,4 +224,4 @@ def _stepped(
     *apart, first = (np.abs(missed).max(axis=2) / rows).max(axis=1).tolist()
     apart[0] = max(apart[0], first / count**2)
     theta = min(1.0, max(near / max(far, TINY) for near, far in pairwise(apart)))
-    return stages[-1], apart[0] * theta**count, first * scheme.carried(step * fastest(before))
+    return stages[-1], apart[0] * theta**count, first * defect_of(count).carried(step * fastest(before))

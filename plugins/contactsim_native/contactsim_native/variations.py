@@ -10,7 +10,7 @@ import numpy as np
 from contactsim.errors import StepSizeError
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.integrators import collocation
-from contactsim.hybrid.integrators.collocation import radau
+from contactsim.hybrid.integrators.collocation import defect_of, radau
 from contactsim.hybrid.integrators.interpolation import EVEN
 from contactsim.hybrid.zero import SMALLEST_STEP, TINY
 
@@ -25,10 +25,10 @@ def _scheme(stages: int) -> _native.Scheme:
 
     A step of y' = z y by 1 misses s! (s - 1)! / ((2 s - 1)! (2 s)!) z^(2 s) (Hairer and Wanner, ODE II, IV.3).
     """
-    scheme, s = radau(stages), stages
+    scheme, defect, s = radau(stages), defect_of(stages), stages
     error = factorial(s) * factorial(s - 1) / (factorial(2 * s - 1) * factorial(2 * s))
     estimates = scheme.estimates @ np.linalg.inv(scheme.matrix)
-    return _native.Scheme(scheme.nodes, scheme.matrix, estimates, error, scheme.places, scheme.defect, scheme.worst)
+    return _native.Scheme(scheme.nodes, scheme.matrix, estimates, error, *defect)
 
 
 SCHEMES = [_scheme(stages) for stages in (2, 3, 4, 5, 6, 7, 8)]
@@ -39,6 +39,8 @@ CONTROL = _native.Control(
     smallest=SMALLEST_STEP,
     tiny=TINY,
     even=EVEN,
+    passes=collocation.PASSES,
+    spread=collocation.SPREAD,
 )
 
 

@@ -18,8 +18,9 @@ void add_schemes(nb::module_& m) {
     };
     nb::class_<Scheme>(m, "Scheme").def("__init__", made);
     nb::class_<Control>(m, "Control")
-        .def(nb::init<double, double, double, double, double, double>(), nb::arg("growth"), nb::arg("shrinkage"),
-             nb::arg("safety"), nb::arg("smallest"), nb::arg("tiny"), nb::arg("even"));
+        .def(nb::init<double, double, double, double, double, double, int, double>(), nb::arg("growth"),
+             nb::arg("shrinkage"), nb::arg("safety"), nb::arg("smallest"), nb::arg("tiny"), nb::arg("even"),
+             nb::arg("passes"), nb::arg("spread"));
 }
 
 void add_path(nb::module_& m) {

@@ -584,11 +584,11 @@ class SizesApartFromTurns {
     }
 
     // A close bound on the sizes of eigenvalues [1/s]; see `fastest` of contactsim. It goes on from `rate`.
-    double fastest(double tiny) {
-        for (int pass = 0; pass < PASSES; ++pass) {
+    double fastest(const Control& control) {
+        for (int pass = 0; pass < control.passes; ++pass) {
             apply();
-            const double least = SPREAD * std::max(*std::max_element(next_.begin(), next_.end()), tiny);
-            for (int k = 0; k < 2 * nv_; ++k) sums_[k] = std::max(next_[k], least) / (least / SPREAD);
+            const double least = control.spread * std::max(*std::max_element(next_.begin(), next_.end()), control.tiny);
+            for (int k = 0; k < 2 * nv_; ++k) sums_[k] = std::max(next_[k], least) / (least / control.spread);
         }
         const std::vector<double> before(sums_.begin(), sums_.begin() + 2 * nv_);
         apply();
@@ -598,9 +598,6 @@ class SizesApartFromTurns {
     }
 
   private:
-    static constexpr int PASSES = 8;
-    static constexpr double SPREAD = 1e-3;  // of the largest entry, which all entries have at least
-
     static Matrix& room() {
         thread_local Matrix kept;
         return kept;
@@ -761,7 +758,7 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         }
         Missed missed{std::numeric_limits<double>::infinity(), 0.0};
         if (step.take(scheme, pace, at, start, choice.iterates, control)) {
-            missed = step.error(scheme, slope, slope * sizes.fastest(control.tiny), before, start, control);
+            missed = step.error(scheme, slope, slope * sizes.fastest(control), before, start, control);
         }
         choice.learn(missed);
         const double error = missed.all();

@@ -23,10 +23,20 @@ struct Scheme {
 // How steps are chosen; see `solve_linear` and `Scale` of contactsim, whose constants these are.
 struct Control {
     double growth, shrinkage, safety, smallest, tiny, even;
+    int passes;     // of |A| over a vector, until that tells a bound on rates
+    double spread;  // of its largest entry, which all entries have at least
     double rtol = 0.0, atol = 0.0;
 
-    Control(double growth, double shrinkage, double safety, double smallest, double tiny, double even)
-        : growth(growth), shrinkage(shrinkage), safety(safety), smallest(smallest), tiny(tiny), even(even) {}
+    Control(double growth, double shrinkage, double safety, double smallest, double tiny, double even, int passes,
+            double spread)
+        : growth(growth),
+          shrinkage(shrinkage),
+          safety(safety),
+          smallest(smallest),
+          tiny(tiny),
+          even(even),
+          passes(passes),
+          spread(spread) {}
 };
 
 // What moves along the arc, and how.
