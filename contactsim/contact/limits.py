@@ -16,7 +16,9 @@ LEAP = 0.1  # rad, of a slip direction from one state to the next, beyond which 
 # --- of modes: see `stick_slip_choice.py` ----------------------------------------------------------------------------
 FEW_ROUNDS = 16  # of corrections of many contacts: more seldom lead anywhere
 FEW_SWEEPS = 12, 50  # one after the other, behind each of which it is looked at what modes they tell
-MANY_SWEEPS = 4000  # after which forces that no system of modes tells have come to rest, or will not
+SETTLING = 200  # sweeps behind which forces that no system of modes tells come to rest, or drift straight on
+DRIFTING = 50  # sweeps by which it is looked where they drift to
+LEAPS = 20  # times that they are led ahead there, at most; two or three are enough in what was seen
 SINGLY = 16  # contacts at most whose modes are corrected one at a time before sweeps are tried, which cost less of many
 RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import NoAdmissibleModeError
 from .compiled import CompiledSolver, Unknown
-from .limits import FEW_SWEEPS, MANY_SWEEPS, SINGLY
+from .limits import FEW_SWEEPS, LEAPS, SINGLY
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, islands, joined, part_of
 from .redundant_forces import least_margin
@@ -51,7 +51,7 @@ def _behind_the_first() -> Iterator[ContactSolver]:
     from .solvers.enumerate import Enumerate
 
     yield Enumerate()
-    yield Sweeps(MANY_SWEEPS)
+    yield Sweeps(LEAPS)
 
 
 def solve(

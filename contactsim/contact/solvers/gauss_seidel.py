@@ -22,7 +22,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.lazy import NamedTuple, dataclass, scipy
 from ..compiled import Unknown
-from ..limits import INNER, RUNAWAY
+from ..limits import DRIFTING, INNER, RUNAWAY, SETTLING
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within
@@ -62,19 +62,45 @@ class Sweeps(ContactSolver):
 
     Where contacts slip redundantly, the forces that are told by their modes need not be admissible, and which of the
     others act decides on how they slip. Any that fulfil all laws to rounding are a solution; none is told as unique.
+    Where G is singular, forces drift along what moves nothing, straight on and by little a sweep, until a contact has
+    none left: there the sweeps are led ahead, see `ahead`.
 
     Attributes:
-        rounds: how many sweeps, at most.
+        leaps: how often, at most.
     """
 
-    rounds: int
+    leaps: int
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
         """That solution; None where the sweeps do not arrive at one, or contacts have given forces or resistances."""
         if problem.given or problem.hosts:
             return None
-        found = least_broken(problem, swept(problem, self.rounds))
-        return found if found.residual <= SWEPT else None
+        first = swept(problem, SETTLING)
+        best = least_broken(problem, first)
+        for _ in range(self.leaps):
+            second = swept(problem, DRIFTING, first)
+            third = swept(problem, DRIFTING, second)
+            best = min(best, least_broken(problem, third), key=lambda found: found.residual)
+            if best.residual <= STILL:
+                break
+            first = swept(problem, SETTLING, ahead(problem, first, second, third))
+        return best if best.residual <= SWEPT else None
+
+
+def ahead(problem: ContactProblem, first: Array, second: Array, third: Array) -> Array:
+    """Forces (m,) to which three behind equal numbers of sweeps lead, as far as no normal force ends before.
+
+    Changes that shrink by q from one to the next sum up to q / (1 - q) of the last one (Aitken's extrapolation, along
+    one direction as the slowest mode of the sweeps dominates); those that do not shrink go on to the end of a force.
+    """
+    before, change, normals = float(np.linalg.norm(second - first)), third - second, list(problem.starts)
+    size = float(np.linalg.norm(change))
+    pressed, lost = third[normals], -change[normals]
+    ends = pressed[lost > 0.0] / lost[lost > 0.0]
+    farthest = float(ends.min(initial=np.inf))
+    if size < before:
+        farthest = min(farthest, size / (before - size))
+    return third + farthest * change if np.isfinite(farthest) else third
 
 
 def least_broken(problem: ContactProblem, forces: Array) -> ContactSolution:
