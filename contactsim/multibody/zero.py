@@ -6,6 +6,8 @@ from __future__ import annotations
 ON_SOLID = 1e-9  # m: a contact point on the surface of a solid of its own body is this near to it
 RIM = 1e-7  # m: a point without radius is held by a face of a box up to this far beyond its edge
 SUNK = 1e-9  # m: a point outside of a solid touches none of its faces that it is deeper below: contacts start as deep
+BESIDE = 5e-10  # m: a point less than this beside a face is over it; edges touch what they cross from half of that from
+# their ends on, so that nothing passes between them
 NEAR_EDGE = 2e-7  # m: a corner passes an edge within this; more than RIM
 ROUND_RIM = 1e-11  # m: a rounded contact ends this far beyond its edge, its normal off by that over the radius
 TIED = 1e-13  # m: features that are as near as another one but for this are the nearest, too

@@ -101,3 +101,42 @@ def test_a_face_slides_off_a_corner(kind, offset):
     assert np.allclose(run.final.q, beside.final.q, rtol=0.0, atol=1e-8)
     depths = [over.depth for t in run.t for over in run.system.world.mechanism.overlaps(t, run(t).q)]
     assert max(depths, default=0.0) < 1e-9
+
+
+def bar_on_table(kind, beside, height, roll=0.0):
+    """A tilted bar as wide as a table, one low corner of which is beside it, and as high above as is told."""
+    bar = np.array((0.2, 0.4, 0.04))
+    table = slab((0.4, 0.4, 0.1), "table", kind, root="fixed")
+    world = cs.Robot.merge(
+        [table, cs.Robot.box(1.0, tuple(bar), friction=0.0)], ["table", "bar"], placements=[(0, 0, -0.05), None]
+    )
+    turn = pin.utils.rotate("x", -roll) @ pin.utils.rotate("y", 0.3)
+    corner = turn @ (0.5 * bar * (1, 1, -1))
+    place = np.array([0.0, 0.2 + beside, height]) - (0.0, *corner[1:])
+    return cs.ContactSystem(world, terrain=cs.terrain.Flat(-2.0)), pin.SE3ToXYZQUAT(pin.SE3(turn, place)), turn
+
+
+BESIDE = [-1e-12, 1e-12, 3e-10, 1e-9, 2e-8, 4.9e-8, 9e-8, 2e-7]  # m: of one corner of the bar; the other is over it
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("kind", ["box", "hull"])
+def test_nothing_passes_between_a_corner_and_an_edge(kind, beside):
+    """The end that is below the table is seen by its corner or by its edge, however close it is to both."""
+    for depth in (1e-10, 4e-9, 8e-8, 3e-7, 5e-6):
+        system, place, _ = bar_on_table(kind, beside, -depth, roll=1e-3)
+        deepest = min(system.gaps(cs.State(place, np.zeros(6))).values())
+        assert deepest == pytest.approx(-depth, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("kind", ["box", "hull"])
+def test_an_edge_that_comes_down_beside_a_face_meets_its_border(kind, beside):
+    """One corner of a bar misses the table: less beside it than points are held, where its edge crosses that of it."""
+    system, place, turn = bar_on_table(kind, beside, 1e-3)
+    run = cs.simulate(system, cs.State(place, np.r_[turn.T @ (0.0, 0.0, -0.1), np.zeros(3)]), (0.0, 0.05))
+    assert run.status is cs.Status.FINISHED, run.message
+    run.check()
+    assert abs(run.final.v[3]) < 1e-6  # it does not roll off over the corner that lies on the table
+    depths = [over.depth for t in run.t for over in system.world.mechanism.overlaps(t, run(t).q)]
+    assert max(depths, default=0.0) < 2e-9

@@ -21,7 +21,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ...hybrid.flow import Looks
-from ..zero import ARC, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
+from ..zero import ARC, BESIDE, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
 from .closest_points.equations import Pose
 from .convex import on_far_side, polyhedron
 from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned
@@ -95,8 +95,8 @@ class EdgeOnEdge(PassingPair):
 
     @property
     def held(self) -> float:
-        """How far from their ends they begin to touch [m]: rounded ones where a corner hands over to them."""
-        return -0.5 * ROUND_RIM if self.rounding > 0.0 else 0.5 * RIM
+        """How far from their ends they begin to touch [m]: where corners are still over faces, or hand over to them."""
+        return -0.5 * ROUND_RIM if self.rounding > 0.0 else 0.5 * BESIDE
 
     @property
     def deepest(self) -> float:

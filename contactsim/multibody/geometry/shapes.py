@@ -13,7 +13,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...common.lazy import dataclass
-from ..zero import RIM, SUNK
+from ..zero import BESIDE, RIM, SUNK
 
 Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them
 
@@ -238,12 +238,12 @@ class Block(Shape):
 def touchable(beyond: Array) -> Array:
     """Which faces a point may touch whose heights (..., k) above them are at most RIM.
 
-    Those that are as near as the nearest, but for RIM. A point outside of the solid is not below any of them: where an
-    edge is drawn over one of the solid's, and its end comes closer to that than RIM, it is still below the face that
-    lies behind, and touches it only once it has passed.
+    Those that are as near as the nearest, but for RIM. A point outside of the solid, by more than BESIDE, is not below
+    any of them: where an edge is drawn over one of the solid's, and its end comes closer to that than RIM, it is still
+    below the face that lies behind, and touches it only once it has passed.
     """
     most = beyond.max(axis=-1, keepdims=True)
-    return (beyond >= most - RIM) & ((most <= 0.0) | (beyond >= -SUNK))
+    return (beyond >= most - RIM) & ((most <= BESIDE) | (beyond >= -SUNK))
 
 
 def _face(region: Region) -> int | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RULES = {
     "rim": zero.RIM,
+    "beside": zero.BESIDE,
     "sunk": zero.SUNK,
     "off": zero.OFF,
     "round_rim": zero.ROUND_RIM,

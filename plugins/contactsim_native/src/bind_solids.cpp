@@ -55,6 +55,7 @@ void bind_solids(nb::module_& m) {
     nb::class_<SharpRules>(m, "SharpRules")
         .def(nb::init<>())
         .def_rw("rim", &SharpRules::rim)
+        .def_rw("beside", &SharpRules::beside)
         .def_rw("sunk", &SharpRules::sunk)
         .def_rw("off", &SharpRules::off)
         .def_rw("round_rim", &SharpRules::round_rim)

@@ -11,7 +11,7 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 // Which faces a point may touch that is so high above them, at most a rim: see contactsim's `shapes.touchable`.
 bool is_touchable(double height, double highest, const SharpRules& rules) {
-    return height >= highest - rules.rim && (highest <= 0.0 || height >= -rules.sunk);
+    return height >= highest - rules.rim && (highest <= rules.beside || height >= -rules.sunk);
 }
 
 // How far a point is inside the edges of each face, in its plane.

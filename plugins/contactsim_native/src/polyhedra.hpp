@@ -23,7 +23,8 @@ constexpr int CONE = 100;
 
 // Thresholds by name: those of contactsim's multibody/zero.py.
 struct SharpRules {
-    double rim = 0.0, sunk = 0.0, off = 0.0;   // m
+    double rim = 0.0, beside = 0.0, sunk = 0.0;  // m
+    double off = 0.0;                          // m
     double round_rim = 0.0;                    // m, of what is rounded
     double deep = 0.0, far_side = 0.0;         // m, and a share of a depth
     double near_edge = 0.0, on_solid = 0.0;    // m
