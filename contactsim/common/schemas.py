@@ -132,6 +132,9 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
         names = list(dict.fromkeys(name for inner in found for name in inner.model_fields))
         known, close = ", ".join(names) or "none", difflib.get_close_matches(path.rpartition(".")[2], names, n=1)
         if kind == "extra_forbidden":
+            outer, _, name = path.rpartition(".")
+            if outer and name in schema.model_fields and name not in names:
+                return f"{path}: unknown key (known here: {known}); move {name} to the top, before the first table"
             return f"{path}: unknown key (known here: {known}){f', perhaps {close[0]}' if close else ''}"
         return f"{path}: give a table (of {known}), or {f'write {close[0]}' if close else 'mend the key'}"
     message = message.removeprefix("Value error, ")

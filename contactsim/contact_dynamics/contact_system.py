@@ -539,8 +539,9 @@ class ContactSystem(Facade):
         """{number of a closed contact: its force along its rows [N], the normal one first}."""
         return self._contacts.forces(t, x, mode)
 
-    def energy(self, x: Array, mode: Any = None) -> float:
-        """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""
+    def energy(self, x: Array | State, mode: Any = None) -> float:
+        """Kinetic and potential energy [J] of a State or a plain state, that of a compliant ground left out."""
+        x = self.pack(x) if isinstance(x, State) else x
         return float(self.world.mechanism.energy(self.world.q(x), self.world.v(x)))
 
     def loop_forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:

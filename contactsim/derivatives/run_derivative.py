@@ -46,8 +46,9 @@ class RunDerivative:
     """Derivative of a run with respect to where it started, and to parameters.
 
     Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory. Those at the start of
-    the run are variations of the state behind an event there (an impact at once, a changed parameter). Those that miss
-    what the mode there holds are followed by what remains of them once it holds again, see `regained`.
+    the run are variations of the state behind an event there (an impact at once, a changed parameter); parameters act
+    in that impact, too. Those that miss what the mode there holds are followed by what remains of them once it holds
+    again, see `regained`.
 
     Args:
         trajectory: the run.
@@ -266,14 +267,39 @@ class RunDerivative:
         arc, names = self.trajectory.arcs[0], self._parameters.names
         system, x = arc.system, arc(arc.t0)
         matrix = np.eye(self.dim + len(names))
-        if system.prepared(self.t0, x) is x:
-            return matrix
-        space = self._first.space
-        matrix[: self.dim, : self.dim] = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
-        matrix[: self.dim, self.dim :] = self._parameters.derivative(
-            system, lambda other: space.difference(x, other.prepared(self.t0, x))
-        )
+        if system.prepared(self.t0, x) is not x:
+            space = self._first.space
+            matrix[: self.dim, : self.dim] = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
+        for k, name in enumerate(names):
+            matrix[: self.dim, self.dim + k] = self._start_by_parameter(system, x, name)
         return matrix
+
+    def _start_by_parameter(self, system: HybridSystem, x: Array, name: str) -> Array:
+        """D_p (n,) of what a run makes of the user's state `x`: it prepares it, and an impact may throw it at once."""
+        parameter, is_prepared = Parameters((name,)), system.prepared(self.t0, x) is not x
+        thrown = self.trajectory.arcs[0].event
+        if thrown is None or thrown.fired or not thrown.transition.impulses:
+            if not is_prepared:
+                return np.zeros(self.dim)
+            space = self._first.space
+            moved = parameter.derivative(system, lambda other: space.difference(x, other.prepared(self.t0, x)))
+            return moved[:, 0]
+        reset = thrown.transition
+        known = {} if is_prepared or reset.by_parameters is None else reset.by_parameters((name,))
+        if name in known:
+            return known[name]
+        space, mode = space_of(system, reset.mode, reset.x), system.named_modes(reset.mode)
+
+        def outcome(other: HybridSystem) -> Array:
+            start = other.start(self.t0, x)
+            if other.named_modes(start.mode) != mode:
+                raise NonDifferentiableError(
+                    f"the impact with which the run starts at t = {self.t0:.9g} s ends in another mode where '{name}'"
+                    " differs a little; it lies on the boundary between the two"
+                )
+            return space.difference(reset.x, start.x)
+
+        return parameter.derivative(system, outcome)[:, 0]
 
     def _dim_at(self, t: float) -> int:
         arc = self.trajectory.arc_at(t)
@@ -346,6 +372,7 @@ class RunDerivative:
     def parameter(self, name: str) -> Array:
         """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
 
+        The state given to the run is held: an impact with which it starts is differentiated along.
         Through a simultaneous event it is one-sided: the derivative for a parameter that grows. Where `Simulation.set`
         changed the parameter in the course of the run, all its values grow alike.
 

@@ -67,3 +67,4 @@ UNMOVED = 1e-13  # inertia that a joint moves by itself, relative to all it carr
 TRIANGLE = 0.01  # by which a moment of inertia may be above the sum of the others: files round to two digits or three
 SYMMETRIC = 1e-9  # entries by which a mass matrix may differ from its transpose, relative to the largest
 ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded
+NOTHING_ADDED = 1e-9  # share of its volume by which a mesh that is its own hull differs from it, by rounding

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import contactsim as cs
 from contactsim.contact_dynamics import energy_audit
 from contactsim.contact_dynamics.engines import Survey
 
@@ -36,3 +37,9 @@ def test_a_cone_that_is_left_within_the_tolerance_of_a_time_is_kept(
     found = Survey(times, times, np.zeros(0), *[0.0] * 6)
     energy_audit._see_forces(world, None, None, steps, found, worst)  # type: ignore[arg-type]
     assert worst.violations[CONE] == pytest.approx(seen, rel=1e-3)
+
+
+def test_a_system_knows_the_energy_of_a_state_of_a_user() -> None:
+    system = cs.ContactSystem(cs.Robot.sphere(2.0, 0.1))
+    state = cs.State([0, 0, 0.5, 0, 0, 0, 1], [3.0, 0, 0, 0, 0, 0])
+    assert system.energy(state) == system.energy(system.pack(state)) == pytest.approx(9.0 + 2.0 * 9.81 * 0.5)

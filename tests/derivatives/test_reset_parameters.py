@@ -96,3 +96,56 @@ def test_what_is_not_known_is_left_out() -> None:
     run = cs.simulate(system, known.start, (0.0, 0.19))
     event = next(event for event in run.all_events if event.impulses)
     assert set(event.transition.by_parameters(("contact.restitution", "contact.friction"))) == {"contact.friction"}
+
+
+# --- an impact with which a run starts ------------------------------------------------------------------------------
+
+
+def block(friction: float, restitution: float = 0.0) -> cs.ContactSystem:
+    gap = cs.Gap(
+        gap=lambda t, q: q[1],
+        normal=lambda t, q: np.array([0.0, 1.0]),
+        tangent=lambda t, q: np.array([[1.0, 0.0]]),
+        friction=friction,
+        restitution=restitution,
+        name="block",
+    )
+    weight = np.array([0.0, -9.81])
+    return cs.ContactSystem(cs.Mechanism(2, lambda q: np.eye(2), lambda t, q, v: weight, [gap]))
+
+
+def test_a_block_pressed_into_the_ground_slides_less_far_by_the_friction_of_its_first_impact() -> None:
+    """It falls at 1 m/s on the ground it touches and slides on: v_x = 2 - mu (1 + g t)."""
+    seconds = 0.1
+    lin = cs.linearize(cs.simulate(block(0.3), cs.State([0, 0], [2, -1]), (0.0, seconds)))
+    expected = [-seconds - 0.5 * 9.81 * seconds**2, 0.0, -1.0 - 9.81 * seconds, 0.0]
+    np.testing.assert_allclose(lin.parameter("contact.friction"), expected, atol=1e-8)
+    np.testing.assert_allclose(lin.parameters(["contact.friction"], [0.0])[0, :, 0], [0, 0, -1, 0], atol=1e-10)
+
+
+def test_a_block_thrown_back_at_once_flies_as_fast_as_its_restitution_says() -> None:
+    lin = cs.linearize(cs.simulate(block(0.0, 0.5), cs.State([0, 0], [2, -1]), (0.0, 0.05)))
+    np.testing.assert_allclose(lin.parameter("contact.restitution"), [0, 0.05, 0, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["contact.friction", "contact.restitution", "body.ball.inertia_scale"])
+def test_a_run_that_starts_with_an_impact_follows_its_parameters(name: str, tmp_path) -> None:
+    system = cs.ContactSystem(sphere(friction=0.12, restitution=0.6))
+    start, span = cs.State([0, 0, system.robot.nominal[2], 0, 0, 0, 1.0], [2.0, 0.3, -1.0, 0, 0, 4.0]), (0.0, 0.4)
+    run, space, value = cs.simulate(system, start, span), system.space(), system.parameter(name)
+
+    def end(h: float) -> Array:
+        other = cs.simulate(system.with_parameter(name, value + h), start, span)
+        return space.difference(run.final_x, other.final_x)
+
+    expected = np.asarray(derivative(end, STEP * value))
+    assert run.events[0].time == 0.0 and np.abs(expected).max() > 0.1
+    run.save(tmp_path / "run.nc")  # a file does not keep how its impact depends on them
+    for known in (run, cs.Trajectory.load(tmp_path / "run.nc", system=system)):
+        np.testing.assert_allclose(cs.linearize(known).parameter(name), expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_an_impact_at_the_start_that_hardly_keeps_its_mode_has_no_derivative() -> None:
+    run = cs.simulate(block(0.3), cs.State([0, 0], [2, -1]), (0.0, 0.1))
+    with pytest.raises(cs.NonDifferentiableError, match="the impact with which the run starts"):
+        cs.linearize(run).parameter("contact.restitution")

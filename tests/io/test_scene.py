@@ -329,6 +329,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         ('robot = {file = "nowhere.urdf"}', (), ["nowhere.urdf"]),
         ('robot = {file = "a.sdf"}', (), ["a.sdf", "urdf"]),
         ('robot = {name = "hexapod", root = "fixed"}', (), ["root"]),
+        (HEXAPOD + "\n[run]\ngravity = 9.8", (), ["run.gravity: unknown key", "move gravity to the top"]),
         (HEXAPOD, ("wind=1",), ["wind", "known here: robot, contact, terrain"]),
         (HEXAPOD, ("friction",), ["friction", "key=value"]),
         (HEXAPOD, ("gravity.x=1",), ["gravity"]),

@@ -14,6 +14,7 @@ from test_edges import OFF, REST, STAYS, on_fixed
 
 import contactsim as cs
 from contactsim.multibody.geometry.cylinders import Drum
+from contactsim.multibody.geometry.mesh_hulls import MeshHull
 from contactsim.multibody.geometry.polyhedra import outermost, polyhedron_of_hull, prism, pyramid
 
 Array = np.ndarray
@@ -175,3 +176,9 @@ def test_a_mesh_meets_others_as_its_hull(tmp_path: Path) -> None:
     assert solid.polyhedron.volume == pytest.approx(0.5 * 0.4 * 0.4 * 0.1)
     assert len(solid.polyhedron.loops) == 5
     rests(world, pose(0, 0, 0.15 + 0.05 + 0.01), 0.2)
+
+
+@pytest.mark.parametrize(("added", "told"), [(-3e-16, 0.0), (3e-16, 0.0), (np.nan, 0.0), (0.02, 2.0)])
+def test_what_rounding_adds_to_a_mesh_is_not_told(added: float, told: float) -> None:
+    solid = cs.Robot.hull(1.0, [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]).solids[0]
+    assert MeshHull(solid, added, 0.0, "mesh").surplus == told

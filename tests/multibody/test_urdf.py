@@ -150,6 +150,16 @@ def test_what_follows_a_follower_follows_and_a_fixed_leader_holds() -> None:
     assert not robot.actuated.any()
 
 
+def test_joints_that_start_off_their_mimic_are_refused_in_radians() -> None:
+    mimic = LIMIT + '<mimic joint="one" multiplier="2"/>'
+    text = robot_text(*map(link, "abc"), joint("one", "a", "b"), joint("two", "b", "c", inside=mimic))
+    system = cs.ContactSystem(cs.Robot.from_urdf(text, root="fixed"))
+    with pytest.raises(cs.InputError, match=r"the loop 'two-one' is open by 0\.3 rad or m at the start"):
+        cs.simulate(system, cs.State([0.1, 0.5], [0.0, 0.0]), (0.0, 0.1))
+    with pytest.raises(cs.InputError, match=r"the loop 'two-one' opens with 1 rad/s or m/s at the start"):
+        cs.simulate(system, cs.State([0.1, 0.2], [0.0, 1.0]), (0.0, 0.1))
+
+
 @pytest.mark.parametrize(
     ("mimic", "words"),
     [

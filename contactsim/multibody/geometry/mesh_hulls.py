@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from ...errors import InputError
 from ..contact_point import ContactPoint
+from ..zero import NOTHING_ADDED
 from .pairs import HULL_CORNERS
 from .polyhedra import Points, outermost, polyhedron_of_hull
 from .solids import Solid, items_of
@@ -30,6 +31,11 @@ class MeshHull(NamedTuple):
     added: float
     missed: float
     item: str
+
+    @property
+    def surplus(self) -> float:
+        """`added` in per cent, of a mesh that is its own hull, but for rounding, and of one that is not closed zero."""
+        return 100.0 * self.added if self.added > NOTHING_ADDED else 0.0
 
 
 def mesh_hulls(robot: Any, corners: int = HULL_CORNERS) -> list[MeshHull]:

@@ -290,10 +290,10 @@ def tell_of_stand_ins(hulls: Sequence[MeshHull], name: str) -> None:
         name: of the part.
     """
     if hulls:
-        most, least = max(hulls, key=lambda h: np.nan_to_num(h.added)), max(hulls, key=lambda h: h.missed)
+        most, least = max(hulls, key=lambda h: h.surplus), max(hulls, key=lambda h: h.missed)
         tell(
             f"part '{name}' meets other parts with its meshes as convex hulls, which add up to"
-            f" {100.0 * np.nan_to_num(most.added):.3g} % to their volume ('{most.solid.frame}') and leave out up to"
+            f" {most.surplus:.3g} % to their volume ('{most.solid.frame}') and leave out up to"
             f" {1e3 * least.missed:.3g} mm ('{least.solid.frame}'; hull_corners)",
         )
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TypeVar
 
-import numpy as np
-
 from ...common.telling import tell
 from ...errors import InputError
 from ..model_checks import link_frame
@@ -79,8 +77,8 @@ def _above(parents: list[int], joint: int, shaped: set[int]) -> int | None:
 
 def _tell(name: str, hulls: list[MeshHull]) -> None:
     if hulls:
-        added, missed = max(np.nan_to_num(hull.added) for hull in hulls), max(hull.missed for hull in hulls)
+        added, missed = max(hull.surplus for hull in hulls), max(hull.missed for hull in hulls)
         tell(
             f"the links of robot '{name}' meet each other with their meshes as convex hulls, which add up to"
-            f" {100.0 * added:.3g} % to their volume and leave out up to {1e3 * missed:.3g} mm",
+            f" {added:.3g} % to their volume and leave out up to {1e3 * missed:.3g} mm",
         )

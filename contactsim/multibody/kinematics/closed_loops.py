@@ -255,8 +255,8 @@ class ClosedMechanism(Around):
         name, left = _widest(self.loops.openings(found))
         if left > CLOSED:
             raise InputError(
-                f"the loop '{name}' cannot be closed from this configuration: {left:.3g} m are left; start nearer to a"
-                " closed one, or check the offsets of the loop"
+                f"the loop '{name}' cannot be closed from this configuration: {left:.3g} {self.loops.unit(name)} are"
+                " left; start nearer to a closed one, or check the offsets of the loop"
             )
         hold = self.hold(found)
         return found, v - hold.lift @ (hold.rows @ v)
@@ -296,12 +296,14 @@ class ClosedMechanism(Around):
         remedy = "start from system.close(q, v), the nearest state that closes it"
         name, opening = _widest(self.loops.openings(q))
         if opening > OPEN:
-            raise InputError(f"the loop '{name}' is open by {opening:.3g} m at the start; {remedy}")
+            wide = f"{opening:.3g} {self.loops.unit(name)}"
+            raise InputError(f"the loop '{name}' is open by {wide} at the start; {remedy}")
         speeds = np.abs(self.loops.rows(q) @ v)
         row = int(np.argmax(speeds))
         if speeds[row] > OPEN:
             name = next(name for name, part in zip(self.loops.names, self.loops.parts, strict=True) if row < part.stop)
-            raise InputError(f"the loop '{name}' opens with {speeds[row]:.3g} m/s at the start; {remedy}")
+            speed = f"{speeds[row]:.3g} {self.loops.unit(name, '/s')}"
+            raise InputError(f"the loop '{name}' opens with {speed} at the start; {remedy}")
         self._found.rank = None
         q, _ = self.close(q, v)
         rank = self._rank_at(q)

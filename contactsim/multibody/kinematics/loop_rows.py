@@ -128,6 +128,11 @@ class LoopRows(Computing):
             for name, part in zip(self.names, self.parts, strict=True)
         }
 
+    def unit(self, name: str, per: str = "") -> str:
+        """That of how far a loop is open: of points metres, of a coupling that of its joints, which turn or slide."""
+        is_of_points = self.parts[self.names.index(name)].start < 3 * self._count
+        return f"m{per}" if is_of_points else f"rad{per} or m{per}"
+
     def wrenches(self, q: Array, forces: Array) -> dict[str, Array]:
         """{loop: force (3,) on its first body, or force and moment about its origin (6,), in world axes}.
 
