@@ -7,7 +7,7 @@ that has to be named. Along arcs it is the smallest admissible ones, which chang
 from __future__ import annotations
 
 from enum import Enum
-from math import hypot, sqrt
+from math import copysign, hypot, inf, sqrt
 from operator import mul
 
 import numpy as np
@@ -239,11 +239,13 @@ class _Margin(NamedTuple):
         return self.b - sense * hypot(*self.d)
 
     def top(self) -> float:
-        """Where it is largest, of one that rises and falls."""
+        """Where it is largest, of one that rises and falls, or where it begins to be level, but for rounding."""
         size = hypot(*self.d)
         lowest = -sum(map(mul, self.c, self.d)) / size**2
-        left = hypot(*self._tangential(lowest))
-        return lowest + self.b * left / (size * sqrt((size - self.b) * (size + self.b)))
+        left, fall = hypot(*self._tangential(lowest)), (size - self.b) * (size + self.b)
+        if left == 0.0:
+            return lowest
+        return lowest + self.b * left / (size * sqrt(fall)) if fall > 0.0 else copysign(inf, self.b)
 
     def _tangential(self, y: float) -> list[float]:
         return [c + d * y for c, d in zip(self.c, self.d, strict=True)]

@@ -437,3 +437,32 @@ def test_margins_that_mirror_each_other_but_for_rounding_have_a_highest_place() 
             places = highest + np.linspace(-1.0, 1.0, 21)
             least = [min(margin.at(y) for margin in margins) for y in places.tolist()]
             assert least[10] >= max(least) - 1e-12
+
+
+def test_two_feet_at_one_place_that_are_both_at_the_edge_of_their_cones_begin_to_slip() -> None:
+    """What shifts load from foot to foot goes along the edges of both cones: their margins are level on one side."""
+    matrix = np.tile(np.eye(2), (2, 2))  # of a unit mass, its feet in a plane
+    free = np.tile([-G, 0.4 * G], 2)
+    friction, pulled = np.full(2, 0.4), (np.array([1.0]), np.array([1.0]))
+    problem = ContactProblem(matrix, free, (2, 2), friction, friction, (None, None))
+    found = solve(replace(problem, guess=(Mode.SLIP, Mode.SLIP), directions=pulled))
+    assert Mode.SLIP in found.modes and np.abs(found.motion).max() < 1e-12
+    run = cs.simulate(_on_two_feet(), cs.State([0, 0], [0, 0]), (0.0, 1.0))
+    assert run.status is cs.Status.FINISHED, run.message
+    assert run.events[0].time == pytest.approx(0.4 * G / 10.0, abs=1e-9)
+    assert run.final.v[0] == pytest.approx(5.0 * (1.0 - 0.04 * G) ** 2, abs=1e-8)
+
+
+def _on_two_feet() -> cs.ContactSystem:
+    """A unit mass on two feet at one place, pulled by 10 t."""
+    feet = [
+        cs.Gap(
+            gap=lambda t, q: q[1],
+            normal=lambda t, q: np.array([0.0, 1.0]),
+            tangent=lambda t, q: np.array([[1.0, 0.0]]),
+            friction=0.4,
+            name=name,
+        )
+        for name in "ab"
+    ]
+    return cs.ContactSystem(cs.Mechanism(2, lambda q: np.eye(2), lambda t, q, v: np.array([10.0 * t, -G]), feet))

@@ -44,10 +44,12 @@ struct Margin {
     // Its derivative where y goes to plus or minus infinity.
     double farthest_slope(double sense) const { return b - sense * length_of(d); }
 
-    // Where it is largest, of one that rises and falls.
+    // Where it is largest, of one that rises and falls; of one that is level on, but for rounding, where that begins.
     double top() const {
         const double size = length_of(d), lowest = -dot_of(c, d) / (size * size);
-        return lowest + b * tangential(lowest) / (size * std::sqrt((size - b) * (size + b)));
+        const double left = tangential(lowest), fall = (size - b) * (size + b);
+        if (left == 0.0) return lowest;
+        return fall > 0.0 ? lowest + b * left / (size * std::sqrt(fall)) : std::copysign(HUGE_VAL, b);
     }
 };
 
