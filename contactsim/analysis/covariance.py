@@ -41,7 +41,8 @@ def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covar
 
     It begins with what remains of the scatter once the mode of the start holds again (`lin.regained()`).
     P' = A P + P A^T + W along arcs, P+ = Xi P- Xi^T at events (Kong and others, eq. 36 and 37; exact for linear arcs
-    and resets). Units are those of the tangent coordinates (dq, dv, dz), one for each index.
+    and resets). What is carried is a root B of P = B B^T, so that rounding makes no variance negative. Units are those
+    of the tangent coordinates (dq, dv, dz), one for each index.
 
     Args:
         lin: the linearized run.
@@ -54,36 +55,41 @@ def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covar
         InputError: a matrix has the wrong shape or is not symmetric and positive semi-definite.
         NonDifferentiableError: an event has no single saltation matrix.
     """
-    regained = lin.regained()
-    P = regained @ symmetric("P0", P0, lin.dim) @ regained.T
+    root = lin.regained() @ _root(symmetric("P0", P0, lin.dim))
     times: list[Array] = []
     found: list[Array] = []
     for piece in linearized_arcs(lin):
-        if piece.variation is None:
-            found += [P] * len(piece.times)
-        else:
-            value = _along_arc(lin, piece.variation, P, noise)
-            found += [value(t) for t in piece.times]
-            P = found[-1]
+        roots = [root] * len(piece.times)
+        if piece.variation is not None:
+            value = _along_arc(lin, piece.variation, root, noise)
+            roots = [value(t) for t in piece.times]
+        found += [_square(one) for one in roots]
         times.append(piece.times)
-        if piece.event is not None:
-            saltation = piece.event.saltation
-            P = saltation @ P @ saltation.T
-    return Covariance(np.concatenate(times), stacked(found), P)
+        root = roots[-1] if piece.event is None else piece.event.saltation @ roots[-1]
+    return Covariance(np.concatenate(times), stacked(found), _square(root))
 
 
-def _along_arc(lin: RunDerivative, arc: ArcVariation, P: Array, noise: Noise | None) -> Callable[[float], Array]:
-    """t -> covariance on an arc that starts with `P`."""
+def _along_arc(lin: RunDerivative, arc: ArcVariation, root: Array, noise: Noise | None) -> Callable[[float], Array]:
+    """t -> root of the covariance on an arc that starts with one of it, `root`."""
     if noise is None:
         transition = arc.dense(arc.t0, arc.t1, np.eye(arc.dim))
-        return lambda t: _spread(transition(t), P)
+        return lambda t: transition(t) @ root
     density = weight(f"on the arc from t = {arc.t0:.6g} s: noise", noise, arc.dim, arc.t0)
-    return along(lin, partial(covariance_rate, arc, density), P, arc.t0, arc.t1)
+    value = along(lin, partial(covariance_rate, arc, density), _square(root), arc.t0, arc.t1)
+    return lambda t: _root(value(t))
 
 
-def _spread(matrix: Array, P: Array) -> Array:
-    spread = matrix @ P @ matrix.T
-    return 0.5 * (spread + spread.T)
+def _root(P: Array) -> Array:
+    """B (n, n) with B B^T = P, whose negative eigenvalues are rounding; by that of the correlations, free of units."""
+    scale = np.sqrt(np.maximum(np.diag(P), 0.0))
+    units = np.where(scale > 0.0, scale, 1.0)
+    values, vectors = np.linalg.eigh(P / np.outer(units, units))
+    return np.asarray(units[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _square(root: Array) -> Array:
+    """P = B B^T, no variance of which is negative."""
+    return np.asarray(root @ root.T)
 
 
 def covariance_rate(arc: ArcVariation, density: Weight, t: float, P: Array) -> Array:

@@ -158,3 +158,19 @@ def test_samples_are_those_of_the_recorded_run() -> None:
     found = lin.covariance(np.eye(4))
     np.testing.assert_array_equal(found.t, lin.trajectory.t)
     assert found.P.shape == (len(found.t), 4, 4)
+
+
+@pytest.mark.parametrize("w", [None, 1e-3])
+def test_no_variance_of_what_sticks_is_negative(w: float | None) -> None:
+    """A box lands on its corners and stays: neither its height nor its slip scatters, but for rounding."""
+    box = cs.Robot.box(1.0, (0.2, 0.3, 0.1), friction=0.8)
+    turn = np.array([0.02, 0.01, 0.0, 1.0]) / np.hypot(1.0, np.hypot(0.02, 0.01))
+    start = cs.State([0, 0, 0.06, *turn], [0.3, 0.1, 0, 0.2, 0.1, 0])
+    lin = cs.linearize(cs.simulate(cs.ContactSystem(box), start, (0.0, 0.3)))
+    P0 = spread(3, lin.dim, 1e-3)
+    found = lin.covariance(P0, None if w is None else w * np.eye(lin.dim))
+    known = found.P[~np.isnan(found.P).any(axis=(1, 2))]
+    assert (np.diagonal(known, axis1=1, axis2=2) >= 0.0).all()
+    if w is None:
+        assert_close(found.final, lin.matrix() @ P0 @ lin.matrix().T)
+        assert np.linalg.eigvalsh(found.final).min() > -1e-16 * np.abs(found.final).max()
