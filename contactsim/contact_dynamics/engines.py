@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
 
-INTERFACE = 43  # of what follows; an engine says for which it was made
+INTERFACE = 44  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -95,7 +95,7 @@ class PlainGuards:
     Attributes:
         kinds: of each guard: "gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn", "enable",
             or "side" with the number of a side of a region, of `rigid_guards`; under a compliant law "gap", "clear",
-            "release", "return" or "enable", of `CompliantFlow`.
+            "release", "return", "enable" or "side" with its number, of `CompliantFlow`.
         contacts: contact of each, among those of the robot; -1 of "forces" and of a jam.
         closed: number of it among the closed contacts of the arc; -1 of a gap, of "clear", of "forces", of a jam and of
             "enable".
