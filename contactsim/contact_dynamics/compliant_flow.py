@@ -105,6 +105,10 @@ class CompliantFlow(ContactFlow):
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`; gaps are those of open contacts, whatever the region."""
+        if (watch := self._compiled.watch) is not None:
+            told = watch.guards(t, x, self.slip_directions, 0.0)
+            if told is not None:
+                return told
         gaps = self._world.mechanism.gaps(t, self._world.q(x))
         margins = self.margins(t, x) if self._forces_guard else {}
         value: dict[str, Callable[[int], float]] = {

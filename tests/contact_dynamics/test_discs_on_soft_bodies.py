@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
+import soft_shapes
 
 import contactsim as cs
 from contactsim.common import registry
@@ -156,6 +157,27 @@ def test_derivatives_of_a_landing(base: str, tilt: float) -> None:
     way, h = np.random.default_rng(0).normal(size=size), 1e-7
     ahead, behind = run(h * way).final_x, run(-h * way).final_x
     found = (space.difference(middle.final_x, ahead) - space.difference(middle.final_x, behind)) / (2.0 * h)
+    assert np.abs(found - matrix @ way).max() < LINEAR * np.abs(matrix).max()
+
+
+@pytest.mark.slow_in_python
+@pytest.mark.parametrize(("seed", "end", "sides"), [(29, 0.0205, {"side1", "side2"}), (17, 0.0095, {"side1"})])
+def test_derivatives_through_what_passes_from_rims_to_sides(seed: int, end: float, sides: set[str]) -> None:
+    """A capsule and a coin on a drum on its side, whose forces go on as they are where features end."""
+    system, state, _ = soft_shapes.scene(seed)
+    state = cs.simulate(system, state, (0.0, 0.025)).final  # the body below begins to touch the ground as it starts
+    x, space, nq = system.pack(state), system.world.space, len(state.q)
+
+    def run(way: Array) -> cs.Trajectory:
+        moved = space.integrate(x, way)
+        return cs.simulate(system, cs.State(moved[:nq], moved[nq:]), (0.0, end), tolerances=TIGHT)
+
+    size = 2 * len(state.v)
+    middle = run(np.zeros(size))
+    assert sides <= {str(name[0]) for event in middle.all_events for name in event.fired}
+    matrix, way, h = cs.linearize(middle).matrix(), np.random.default_rng(0).normal(size=size), 1e-7
+    rough, fine = (space.difference(run(-k * h * way).final_x, run(k * h * way).final_x) / (2 * k * h) for k in (2, 1))
+    found = (4.0 * fine - rough) / 3.0
     assert np.abs(found - matrix @ way).max() < LINEAR * np.abs(matrix).max()
 
 

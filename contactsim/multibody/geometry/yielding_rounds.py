@@ -239,7 +239,8 @@ class RoundOnRound(PassingPair):
         """The best of some normals (3,), and the best axis, if it is another one and about as good."""
         best, axis = (self._start(place, i, j, np.array(ways)) for ways in (starts, self._starts(place)))
         lower = self._along(place, axis) < self._along(place, best) - BEYOND * self.a.radius
-        return [best] if lower or np.array_equal(best, axis) else [best, axis]
+        beside = lower or not self._are_out(place, region_of(i, j), axis)
+        return [best] if beside or np.array_equal(best, axis) else [best, axis]
 
     def _start(self, place: Place, i: int, j: int, ways: Array) -> Array:
         """The best of some normals (k, 3) for two pieces: one at which they are about farthest out, if there is one."""

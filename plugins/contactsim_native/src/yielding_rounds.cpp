@@ -140,7 +140,7 @@ void RoundOnRound::add_between(const PairPlaces& at, int own, int other, const N
     const Vec3 best = start(at, own, other, starts), axis = start(at, own, other, axes);
     if (const auto n = climbed(at, own, other, best)) found.push_back(*n);
     const bool same = best.x == axis.x && best.y == axis.y && best.z == axis.z;
-    if (same || along(at, axis) < along(at, best) - rules_.beyond * a_.radius) return;
+    if (same || !are_out(at, own, other, axis) || along(at, axis) < along(at, best) - rules_.beyond * a_.radius) return;
     if (const auto n = climbed(at, own, other, axis)) found.push_back(*n);
 }
 
