@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ARCS = 256  # compiled, of a world, that are kept
 OF_GAPS = ("gap", "clear")
+OPEN_GUARDS = (*OF_GAPS, "enable")  # those that look at no force or region of a closed contact
 
 
 class CompiledMode(NamedTuple):
@@ -71,7 +72,8 @@ def _plain_arc(world: World, mode: SystemMode, watched: tuple[int, ...]) -> Plai
         contact, force = robot.contacts[i], law.plain(friction, static, touching if acts else touching + 1)
         if contact is None or force is None:
             return None
-        closed.append(PlainClosed(contact, "yields" if acts else "released", friction, static, force))
+        region = mode.contacts[i].region if acts else ()
+        closed.append(PlainClosed(contact, "yields" if acts else "released", friction, static, force, region=region))
     return driven_arc(world, robot, closed)
 
 
@@ -89,7 +91,7 @@ def _plain_guards(
     return PlainGuards(
         kinds=tuple([kind for kind, _ in guards]),
         contacts=tuple([i for _, i in guards]),
-        closed=tuple([watched.index(i) if kind in ("release", "return") else -1 for kind, i in guards]),
+        closed=tuple([-1 if kind in OPEN_GUARDS else watched.index(i) for kind, i in guards]),
         friction=none,
         directions=((0.0, 0.0),) * len(guards),
         margins=tuple(margins),

@@ -27,6 +27,7 @@ from .compliant_arc import CompiledMode, compiled_mode
 from .contact_flow import ContactFlow
 from .engines import CompiledArc
 from .restarts import as_mode
+from .rigid_guards import SIDE
 from .world import World
 
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
@@ -61,7 +62,7 @@ class CompliantFlow(ContactFlow):
     """
 
     def __init__(self, world: World, mode: SystemMode) -> None:
-        self._world, self._mode, self._mechanism = world, mode, world.mechanism
+        self._world, self._mode, self._mechanism = world, mode, world.mechanism.within(mode.regions)
         self._law: CompliantLaw = world.law  # type: ignore[assignment]
         self._watched = tuple(i for i, s in enumerate(mode.contacts) if s.closed or s.phase is Phase.RELEASED)
         self._where: dict[int, slice] = {}
@@ -81,7 +82,8 @@ class CompliantFlow(ContactFlow):
         if state.phase is Phase.RELEASED:
             return "clear", "return"
         if state.closed:
-            return ("clear",) if self._law.pulls else ("clear", "release")
+            sides = self._mechanism.region_sides(i, state.region) if state.region else ()
+            return "clear", *(() if self._law.pulls else ("release",)), *(f"{SIDE}{side}" for side in sides)
         gap = ("clear",) if state.phase is Phase.BURIED else ("gap",) if state.enabled else ()
         return gap if self._mechanism.enabled[i] is None else (*gap, "enable")
 
@@ -102,8 +104,12 @@ class CompliantFlow(ContactFlow):
         return np.concatenate([world.v(x), self._acceleration(t, x, found), memory])
 
     def guards(self, t: float, x: Array) -> Array:
-        """Guard values in the order of `guard_names`."""
-        gaps = self._mechanism.gaps(t, self._world.q(x))
+        """Guard values in the order of `guard_names`; gaps are those of open contacts, whatever the region."""
+        if (watch := self._compiled.watch) is not None:
+            told = watch.guards(t, x, self.slip_directions, 0.0)
+            if told is not None:
+                return told
+        gaps = self._world.mechanism.gaps(t, self._world.q(x))
         margins = self.margins(t, x) if self._forces_guard else {}
         value: dict[str, Callable[[int], float]] = {
             "gap": lambda i: gaps[i],
@@ -112,13 +118,20 @@ class CompliantFlow(ContactFlow):
             "return": lambda i: -margins[i],
             "enable": lambda i: self._enabled(i, t, x),
         }
-        return np.array([float(value[kind](i)) for kind, i in self._guards])
+        return np.array(
+            [self._side(kind, i, x) if kind.startswith(SIDE) else float(value[kind](i)) for kind, i in self._guards]
+        )
+
+    def _side(self, kind: str, i: int, x: Array) -> float:
+        """How far a contact is from leaving its region on a side [m]."""
+        region = self._mode.contacts[i].region
+        return self._mechanism.region_margin(self._world.q(x), i, region, int(kind.removeprefix(SIDE)))
 
     def guard_motions(self, t: float, x: Array, guards: Array) -> Looks:
         """Gaps, or how deep contacts are inside, and their rates."""
         chosen = [self._guards[guard] for guard in guards.tolist()]
         contacts = np.array([i for _, i in chosen], dtype=int)
-        found = self._mechanism.gap_motions(t, self._world.q(x), self._world.v(x), contacts)
+        found = self._world.mechanism.gap_motions(t, self._world.q(x), self._world.v(x), contacts)
         gap = np.array([kind == "gap" for kind, _ in chosen], dtype=bool)
         sense = np.where(gap, 1.0, -1.0)
         return Looks(sense * found.values, sense * found.rates, found.pieces, gap & found.apart)
@@ -141,6 +154,7 @@ class CompliantFlow(ContactFlow):
         parts = self._world.q(x), self._world.v(x)
         place, speed = (ULPS * float(np.spacing(np.abs(part).max(initial=1.0))) for part in parts)
         rounding = {kind: max(tolerances.rearm, place) for kind in ("gap", "clear")}
+        rounding |= {kind: rounding["gap"] for kind, _ in self._guards if kind.startswith(SIDE)}
         known = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
         bands = np.full(len(self._guards), tolerances.jump)
         if not self._forces_guard:
@@ -253,6 +267,9 @@ class CompliantFlow(ContactFlow):
                     self._world.space,
                     x,
                 )[0]
+            elif kind.startswith(SIDE):
+                region, side = self._mode.contacts[i].region, int(kind.removeprefix(SIDE))
+                row[:nv] = self._mechanism.region_gradient(q, i, region, side)
             else:
                 row[:nv] = self._mechanism.terms(t, q, v, (i,)).rows[0]
             if kind in ("clear", "return"):
@@ -415,6 +432,11 @@ def _differenced(function: Callable[[CompliantPoint], Array], point: CompliantPo
     )
 
 
+def _plain(kind: str) -> str:
+    """The kind of a guard without the number of a side."""
+    return SIDE if kind.startswith(SIDE) else kind
+
+
 class CompliantContacts:
     """The discrete side of a ContactSystem with a compliant law: only the memory of a contact jumps, to zero."""
 
@@ -437,8 +459,8 @@ class CompliantContacts:
         enabled = [may_touch(self._world, i, t, x) > 0.0 for i in range(len(gaps))]
         inside = SystemMode(
             tuple(
-                ContactState(Mode.CLOSED) if on and gap < 0.0 else ContactState(enabled=on)
-                for gap, on in zip(gaps, enabled, strict=True)
+                self._closed(i, x) if on and gap < 0.0 else ContactState(enabled=on)
+                for i, (gap, on) in enumerate(zip(gaps, enabled, strict=True))
             )
         )
         if self._law.pulls:
@@ -452,7 +474,14 @@ class CompliantContacts:
 
     def restart(self, t: float, x: Array, mode: SystemMode | Mapping[str, Mode]) -> Transition:
         """The start in a given mode."""
-        return Transition(x, as_mode(self._world, t, x, mode))
+        known = as_mode(self._world, t, x, mode)
+        missing = [i for i in known.closed if not known.contacts[i].region and i in self._world.mechanism.holding]
+        return Transition(x, known.changed({i: self._closed(i, x) for i in missing}) if missing else known)
+
+    def _closed(self, i: int, x: Array) -> ContactState:
+        """The state of a contact that closes, in the region in which it is where it is held there."""
+        held = i in self._world.mechanism.holding
+        return ContactState(Mode.CLOSED, region=self._world.mechanism.region(self._world.q(x), i) if held else ())
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """The same as `transition`, which looks at nothing but what fired."""
@@ -472,8 +501,10 @@ class CompliantContacts:
         """Modes after the guards in `fired`, each a pair (kind, contact); the memory of what touches starts at zero."""
         states = list(mode.contacts)
         # In this order, so that a contact whose force and gap vanish together is open.
-        kinds = ("enable", "gap", "release", "return", "clear")
-        pairs = sorted((name for name in fired if isinstance(name, tuple)), key=lambda name: kinds.index(name[0]))
+        kinds = ("enable", "gap", SIDE, "release", "return", "clear")
+        pairs = sorted(
+            (name for name in fired if isinstance(name, tuple)), key=lambda name: kinds.index(_plain(name[0]))
+        )
         for kind, i in pairs:
             states[i] = self._after(kind, i, t, x, states[i])
         names = self._world.mechanism.all_names
@@ -501,8 +532,8 @@ class CompliantContacts:
 
     def _after(self, kind: str, i: int, t: float, x: Array, state: ContactState) -> ContactState:
         """What a contact becomes where one of its guards fires."""
-        if kind in ("gap", "return"):
-            return ContactState(Mode.CLOSED)
+        if kind in ("gap", "return") or kind.startswith(SIDE):
+            return self._closed(i, x)
         if kind != "enable":
             return ContactState(Mode.OPEN, Phase.RELEASED) if kind == "release" else ContactState()
         if state.enabled:

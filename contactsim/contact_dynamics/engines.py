@@ -95,7 +95,7 @@ class PlainGuards:
     Attributes:
         kinds: of each guard: "gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn", "enable",
             or "side" with the number of a side of a region, of `rigid_guards`; under a compliant law "gap", "clear",
-            "release", "return" or "enable", of `CompliantFlow`.
+            "release", "return", "enable" or "side" with its number, of `CompliantFlow`.
         contacts: contact of each, among those of the robot; -1 of "forces" and of a jam.
         closed: number of it among the closed contacts of the arc; -1 of a gap, of "clear", of "forces", of a jam and of
             "enable".

@@ -325,6 +325,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
             their bodies are near.
         kinked: numbers of those whose open gaps jump, or bend sharply, as those of a corner beyond the edge of a face.
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
+        holding: numbers of those that are held in their regions under laws that give way, too.
         raised: numbers of those whose open gaps are raised where they do not act, down to where they do.
         friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
         enabled: for each contact a function (t, q, v) -> margin, or None.
@@ -348,6 +349,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     pair_names: tuple[str, ...] = ()
     passing: frozenset[int] = frozenset()
     kinked: frozenset[int] = frozenset()
+    holding: frozenset[int] = frozenset()
     raised: frozenset[int] = frozenset()
     skippable: Array = np.zeros(0, dtype=int)
     unmeasured: Array = np.zeros(0, dtype=int)

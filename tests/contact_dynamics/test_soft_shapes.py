@@ -8,10 +8,7 @@ import soft_shapes
 import contactsim as cs
 
 BALANCE = 1e-9  # of energy, relative
-# Of two round bodies one of which comes to an end of the other: a contact ends there as deep as another one begins,
-# and the force jumps in between (docs/use/worlds.md).
-STOPPING = (10, 11, 16, 17, 28, 29, 35)
-SOME = (1, 2, 3, 4, 9, 14, 24)  # of which none takes more than some seconds in C++
+SOME = (1, 2, 3, 4, 9, 14, 16, 24)  # of which none takes more than some seconds in C++
 
 
 def finished(seed: int) -> None:
@@ -30,6 +27,6 @@ def test_some_landings_finish(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [seed for seed in range(soft_shapes.COUNT) if seed not in (*SOME, *STOPPING)])
+@pytest.mark.parametrize("seed", [seed for seed in range(soft_shapes.COUNT) if seed not in SOME])
 def test_all_landings_finish(seed: int) -> None:
     finished(seed)

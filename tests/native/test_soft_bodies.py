@@ -13,6 +13,7 @@ import contactsim as cs
 from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
 from contactsim.contact_dynamics.compliant_flow import CompliantFlow
 from contactsim.contact_dynamics.world import World
+from contactsim.errors import SingularError
 
 from . import test_polyhedra, test_rounds_on_bodies
 
@@ -36,10 +37,18 @@ def off(found: Array, expected: Array) -> float:
 
 
 def mode_at(rng: np.random.Generator, world: World, q: Array) -> SystemMode:
-    """What is inside touches, some of it is released."""
-    kinds = [ContactState(Mode.CLOSED), ContactState(Mode.CLOSED), ContactState(Mode.OPEN, Phase.RELEASED)]
-    inside = world.mechanism.gaps(0.0, q) < 0.0
-    return SystemMode(tuple(kinds[int(rng.integers(3))] if own else ContactState() for own in inside))
+    """What is inside touches, some of it is released; what is held in its region there is in that."""
+    released, mechanism = ContactState(Mode.OPEN, Phase.RELEASED), world.mechanism
+
+    def closed(i: int) -> ContactState:
+        return ContactState(Mode.CLOSED, region=mechanism.region(q, i) if i in mechanism.holding else ())
+
+    def state(i: int, inside: bool) -> ContactState:
+        if not inside:
+            return ContactState()
+        return released if int(rng.integers(3)) == 2 else closed(i)
+
+    return SystemMode(tuple(state(i, gap < 0.0) for i, gap in enumerate(mechanism.gaps(0.0, q).tolist())))
 
 
 def compare(system: cs.ContactSystem, mode: SystemMode, x: Array) -> None:
@@ -104,6 +113,31 @@ def test_discs_that_lie_nearly_flat_are_those_of_python(seed: int) -> None:
         mode = mode_at(rng, world, q)
         if mode.closed:
             compare(system, mode, np.concatenate([q, 0.3 * rng.normal(size=world.nv)]))
+
+
+@pytest.mark.parametrize("seed", [10, 11, 29])
+def test_regions_margins_and_derivatives_of_rounds_are_those_of_python(seed: int) -> None:
+    """A drum on a drum, a cone on a drum on its side and a capsule on one: held in the region, and in all beside it."""
+    system, state, _ = soft_shapes.scene(seed)
+    rng, world, count = np.random.default_rng(seed), system.on_engine("python").world, 0
+    (whole,) = world.mechanism.holding
+    for _ in range(3):
+        step = np.zeros(world.nv)
+        step[-6:-3], step[-3:] = 0.1 * rng.uniform(-1.0, 1.0, 3) * (1.0, 1.0, 0.0), 0.3 * rng.normal(size=3)
+        q = world.mechanism.space.integrate(np.array(state.q), step)
+        for _ in range(60):
+            q[-5] -= world.mechanism.gaps_of(0.0, q, np.array([whole]))[0] + DEEPER
+        mode, own = mode_at(rng, world, q), world.mechanism.region(q, whole)
+        (i, j), x = divmod(own[0] - 1, 3), np.concatenate([q, 0.3 * rng.normal(size=world.nv)])
+        for region in (own, (1 + 3 * i + 2,), (1 + 3 * 2 + j,)):
+            try:
+                gap = float(world.mechanism.within({whole: region}).gaps_of(0.0, q, np.array([whole]))[0])
+            except SingularError:
+                continue
+            if gap < 0.0:
+                compare(system, mode.changed({whole: ContactState(Mode.CLOSED, region=region)}), x)
+                count += 1
+    assert count > 3
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (4, 15))])

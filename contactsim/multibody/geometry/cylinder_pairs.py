@@ -6,8 +6,9 @@
     box, hull          edges               faces, edges                   edges
     half-space                             plane
 
-Under laws that give way rims meet a body as a whole, in the place of its sides, ends, faces and edges, and there is no
-polygon: see `yielding_rims`.
+Under laws that give way rims meet a box, hull or half-space as a whole, in the place of its faces and edges: see
+`yielding_rims`. Cylinders, cones and capsules meet by one contact of both bodies: see `yielding_rounds`. There is no
+polygon.
 
 A cone has one rim and one flat end. Points meet besides: those on which a disc stands, the tips of cones, and corners
 and round ends of the other body (see `cylinder_points`).
@@ -29,7 +30,6 @@ from .rims import (
     Part,
     Rim,
     RimOnPart,
-    RoundEnd,
     Side,
     Z,
     flats_of,
@@ -41,6 +41,7 @@ from .rims import (
 )
 from .solids import Solid
 from .yielding_rims import yielding
+from .yielding_rounds import RoundBody, RoundOnRound
 
 Named = tuple[str, FeaturePair]
 
@@ -56,24 +57,22 @@ def of_round(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
 
 
 def yielding_round(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
-    """The same under laws that give way."""
-    forth, back = ([named for named in sides if not _is_polygon(named[1])] for sides in _sides_of(one, two))
-    rims = {f"rim{k}": rim for k, rim in enumerate(_own_rims(two))}
-    forth += _yielding_rims(one, two, [*_all_parts(two).values(), *rims.values()])
-    return forth, [*back, *_yielding_rims(two, one, list(_all_parts(one).values()))]
+    """The one contact of both under laws that give way."""
+    return [(f"{one.name}/whole+{two.name}", RoundOnRound(_round_body(one), _round_body(two)))], []
 
 
-def _is_polygon(features: FeaturePair) -> bool:
-    """Whether it is of an edge of the polygon on which a disc stands."""
-    solids = [getattr(features, name, None) for name in ("one", "two", "solid")]
-    return any(isinstance(solid, Polyhedron) and len(solid.loops) > 0 for solid in solids)
+def _round_body(solid: Solid) -> RoundBody:
+    """A cylinder, cone or capsule as it is under laws that give way."""
+    radius, length = solid.size
+    return RoundBody(solid.kind, radius, 0.5 * length)
 
 
 def yielding_on(drum: Solid, other: Solid) -> Iterator[Named]:
     """Contacts of a cylinder or cone with a capsule, box, hull or half-space under laws that give way."""
     if other.kind == "capsule":
-        yield _side_on_capsule(drum, other)
-    elif other.kind != "half_space":
+        yield from yielding_round(drum, other)[0]
+        return
+    if other.kind != "half_space":
         yield from _side_on_edges(drum, other)
     yield from _yielding_rims(drum, other, list(_all_parts(other).values()))
 
@@ -84,14 +83,9 @@ def _yielding_rims(drum: Solid, other: Solid, parts: Sequence[Part]) -> Iterator
 
 
 def _all_parts(other: Solid) -> dict[str, Part]:
-    """The plane and straight parts of a solid, and round ends; of cylinders the side, as discs meet discs as such."""
+    """The plane and straight parts of a half-space, box or hull."""
     if other.kind == "half_space":
         return {"": Endless()}
-    if other.kind == "capsule":
-        radius, half = other.size[0], 0.5 * other.size[1]
-        return {"side": Side(radius, half), **{f"end{k}": RoundEnd(radius, half, 2.0 * k - 1.0) for k in range(2)}}
-    if other.kind in ("cylinder", "cone"):
-        return {"side": (parts_of_cone if other.kind == "cone" else parts_of)(*other.size)["side"]}
     return flats_of(other.polyhedron)
 
 

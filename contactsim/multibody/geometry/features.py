@@ -109,11 +109,13 @@ class FeaturePair(ABC):
         radius_a: how far the surface of A lies from the point that the pair is computed with [m].
         extent_a: largest distance of what touches of A from the origin of A [m].
         extent_b: that of B from the origin of B; None: it has no end.
+        holds: whether a closed one is held in its region under laws that give way, too, up to the sides of that.
     """
 
     radius_a: float
     extent_a: float
     extent_b: float | None
+    holds = False
 
     @property
     def passing(self) -> bool:

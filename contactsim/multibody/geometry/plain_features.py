@@ -205,12 +205,24 @@ class PlainTip(NamedTuple):
     sine: float
 
 
+class PlainRounds(NamedTuple):
+    """Two round bodies that give way: see `yielding_rounds.RoundOnRound`.
+
+    Attributes:
+        own, other: "cylinder", "cone" or "capsule", the radius, and half of the distance of the pieces of each [m].
+    """
+
+    own: tuple[str, float, float]
+    other: tuple[str, float, float]
+
+
 PlainFeatures = (
     PlainSmooth
     | PlainPoint
     | PlainStanding
     | PlainRimOnPart
     | PlainYieldingRim
+    | PlainRounds
     | PlainConeOnLine
     | PlainCones
     | PlainTip
@@ -237,7 +249,11 @@ class PlainFeaturesOf:
         if isinstance(features, RimOnPart):
             return PlainRimOnPart(_rim(features.rim), self._part(features.part))
         from .yielding_rims import YieldingRim  # which laws that give way have
+        from .yielding_rounds import RoundOnRound
 
+        if isinstance(features, RoundOnRound):
+            both = features.a, features.b
+            return PlainRounds(*((body.kind, body.radius, body.half) for body in both))
         return self._yielding(features) if isinstance(features, YieldingRim) else None
 
     def _yielding(self, features: YieldingRim) -> PlainYieldingRim:

@@ -83,7 +83,7 @@ class Around(SameShapes):
         self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
         self.passing, self.kinked, self.has_regions = inner.passing, inner.kinked, inner.has_regions
-        self.raised = inner.raised
+        self.raised, self.holding = inner.raised, inner.holding
         self.skippable, self.unmeasured, self.vicinity = inner.skippable, inner.unmeasured, inner.vicinity
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution

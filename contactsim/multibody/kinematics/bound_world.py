@@ -179,6 +179,7 @@ class BoundWorld(PairFeatures):
         features = [pair.kinematics.features for pair in pairs]
         self.passing = inner.passing | {first + k for k, feature in enumerate(features) if feature.passing}
         self.kinked = inner.kinked | {first + k for k, feature in enumerate(features) if feature.kinked}
+        self.holding = inner.holding | {first + k for k, feature in enumerate(features) if feature.holds}
         self.raised = inner.raised | {first + k for k, feature in enumerate(features) if feature.raises}
         self.has_regions = True
         self.dims = inner.dims[:first] + (self._pairs.frame.rows,) * len(pairs) + inner.dims[first:]

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from contactsim.multibody import zero
-from contactsim.multibody.geometry import cylinder_points, edges, rims, smooth, yielding_rims
+from contactsim.multibody.geometry import cylinder_points, edges, rims, smooth, yielding_rims, yielding_rounds
 from contactsim.multibody.geometry.closest_points import equations, search
 from contactsim.multibody.geometry.plain_features import (
     PlainConeOnLine,
@@ -16,6 +16,7 @@ from contactsim.multibody.geometry.plain_features import (
     PlainPart,
     PlainPoint,
     PlainRimOnPart,
+    PlainRounds,
     PlainStanding,
     PlainSurface,
     PlainTip,
@@ -29,6 +30,7 @@ from .solids import native_polyhedron, sharp_rules
 
 PARTS = ("face", "cap", "endless", "ridge", "side", "slope", "rim", "ball")
 POINTS = ("ball", "corner", "tip")
+ROUNDS = ("cylinder", "cone", "capsule")
 CONVEX = ("hull", "cylinder", "cone", "capsule")
 
 
@@ -122,6 +124,17 @@ def native_yielding(own: PlainYieldingRim) -> _native.FeaturePair:
     return _native.YieldingRim(_native.RimOfBody(*own.rim), parts, own.reach, rules)
 
 
+def native_rounds(pair: PlainRounds) -> _native.FeaturePair:
+    """Two round bodies that give way."""
+    rims = _native.YieldingRules(rim_rules(), zero.BULGE, yielding_rims.ROUNDS, yielding_rims.TURNED)
+    ends = yielding_rounds.BESIDE, yielding_rounds.BEYOND, zero.ROUND_RIM, zero.TIED
+    rules = _native.RoundPairRules(rims, *ends, yielding_rounds.POLISHES)
+    own, other = (
+        _native.RoundBody(ROUNDS.index(kind), radius, half, zero.BULGE) for kind, radius, half in (pair.own, pair.other)
+    )
+    return _native.RoundOnRound(own, other, rules)
+
+
 def native_point(point: PlainPoint) -> _native.FeaturePair:
     """A point or sphere on a cylinder or cone."""
     beside = np.ascontiguousarray(point.edges).reshape(-1, 3)
@@ -178,6 +191,8 @@ def native_features(features: PlainFeatures) -> _native.FeaturePair:
         return _native.rim_on(_native.RimOfBody(*features.rim), native_rim_part(features.part), rim_rules())
     if isinstance(features, PlainYieldingRim):
         return native_yielding(features)
+    if isinstance(features, PlainRounds):
+        return native_rounds(features)
     if isinstance(features, PlainPoint):
         return native_point(features)
     if isinstance(features, PlainStanding):

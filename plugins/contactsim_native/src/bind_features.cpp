@@ -7,6 +7,7 @@
 #include "rims.hpp"
 #include "smooth_pairs.hpp"
 #include "yielding_rims.hpp"
+#include "yielding_rounds.hpp"
 
 using namespace native;
 
@@ -118,6 +119,22 @@ void bind_yielding_rims(nb::module_& m) {
              nb::arg("rim"), nb::arg("parts"), nb::arg("reach").none(), nb::arg("rules"));
 }
 
+void bind_yielding_rounds(nb::module_& m) {
+    nb::class_<RoundPairRules>(m, "RoundPairRules")
+        .def("__init__", [](RoundPairRules* self, const YieldingRules& rims, double beside, double beyond, double round_rim,
+                            double tied, int polishes) {
+            new (self) RoundPairRules{rims, beside, beyond, round_rim, tied, polishes};
+        });
+
+    nb::class_<RoundBody>(m, "RoundBody")
+        .def("__init__", [](RoundBody* self, int kind, double radius, double half, double bulge) {
+            new (self) RoundBody{static_cast<RoundBody::Kind>(kind), radius, half, bulge};
+        });
+
+    nb::class_<RoundOnRound, FeaturePair>(m, "RoundOnRound")
+        .def(nb::init<const RoundBody&, const RoundBody&, const RoundPairRules&>());
+}
+
 void make_point(PointKind* self, int of, double radius, Table edges, const Numbers& axis, double sine) {
     new (self) PointKind{static_cast<PointKind::Of>(of), radius, {}, vec3(axis), sine};
     demand(edges.shape(1) == 3, "directions (k, 3)");
@@ -219,7 +236,7 @@ void bind_features(nb::module_& m) {
         .def(nb::init<const SmoothPiece&, const SmoothSurface&, std::optional<double>, const SmoothRules&>(),
              nb::arg("own"), nb::arg("other"), nb::arg("reach").none(), nb::arg("rules"));
 
-    bind_rims_on_bodies(m), bind_yielding_rims(m), bind_points_on_shapes(m), bind_cone_sides(m);
+    bind_rims_on_bodies(m), bind_yielding_rims(m), bind_yielding_rounds(m), bind_points_on_shapes(m), bind_cone_sides(m);
 
     nb::class_<Met>(m, "Met").def(
         "__init__", [](Met* self, std::shared_ptr<const FeaturePair> features, const Numbers& turn, int disc) {

@@ -9,65 +9,13 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity(), PI = 3.14159265358979323846;
 constexpr double TINY = 1e-300;
-constexpr int SAMPLES = 33;  // of the normals of lines, both ends among them
 const Vec3 UP{0.0, 0.0, 1.0};
-
-// T of a spheroid of this radius and the half thickness `bulge` of it, and the way up from its lowest point along n to
-// its centre.
-template <class T>
-struct Lowest {
-    T size;
-    Vector3<T> way;
-};
-
-template <class T>
-Lowest<T> lowest(double radius, double bulge, const Vector3<T>& n, const Vector3<T>& a) {
-    using std::sqrt;
-    const T h = dot(n, a), thin = T(bulge) * h;
-    const Vector3<T> across = cross(a, cross(n, a));
-    const T size = T(radius) * sqrt(dot(across, across) + thin * thin);
-    return {size, (across + a * (T(bulge * bulge) * h)) * (T(radius * radius) / size)};
-}
-
-// g over the angle f of normals s b + c (u cos f + v sin f), by w = c - p and the axis a in axes (u, v, b).
-struct Slopes {
-    Vec3 way, lean;
-    double sine, cosine, radius, bulge;
-
-    Vec3 normal(double angle) const { return {cosine * std::cos(angle), cosine * std::sin(angle), sine}; }
-    double height(const Vec3& n) const { return dot(n, way) - lowest(radius, bulge, n, lean).size; }
-
-    // g' and g''.
-    std::array<double, 2> at(double angle) const {
-        const Vec3 n = normal(angle), turned{-n.y, n.x, 0.0};
-        const double h = dot(n, lean), up = dot(turned, lean), bent = -n.x * lean.x - n.y * lean.y;
-        const double square = radius * radius * (1.0 - bulge * bulge), T = lowest(radius, bulge, n, lean).size;
-        const double swing = h * up;
-        return {dot(turned, way) + square * swing / T,
-                -n.x * way.x - n.y * way.y +
-                    square * ((up * up + h * bent) / T + square * swing * swing / (T * T * T))};
-    }
-
-    // The angle between two, at which g rises and falls, where it is largest.
-    double highest(double low, double high, int rounds, double turned) const {
-        double angle = 0.5 * (low + high);
-        for (int k = 0; k < rounds; ++k) {
-            const auto [first, second] = at(angle);
-            (first > 0.0 ? low : high) = angle;
-            double there = second < 0.0 ? angle - first / second : low;
-            if (!(low < there && there < high)) there = 0.5 * (low + high);
-            if (std::abs(there - angle) <= turned) return there;
-            angle = there;
-        }
-        return angle;
-    }
-};
 
 // The angle of the largest g among normals that point into the body of a rim; NaN where it has an end there.
 double best_angle(const Slopes& hill, const RimOfBody& rim, double span, const YieldingRules& rules) {
-    const double step = span / (SAMPLES - 1);
+    const double step = span / (NORMAL_SAMPLES - 1);
     double most = -INFINITE, best = 0.0;
-    for (int k = 0; k < SAMPLES; ++k) {
+    for (int k = 0; k < NORMAL_SAMPLES; ++k) {
         const Vec3 n = hill.normal(k * step);
         if (rim.end * dot(n, hill.lean) > rim.lean) continue;
         const double height = hill.height(n);
@@ -345,7 +293,7 @@ MeetOf<T> YieldingRim::met(const MotionsOf<T>& at, const Region& held) const {
     const Vector3<T> n = places.b.R * constant<T>(sheet->normal), &a = places.a.R.c2;
     const Vector3<T> n_rate = cross(at.V_b.angular, n), a_rate = cross(at.V_a.angular, a);
     const T h = dot(n, a), h_rate = dot(n_rate, a) + dot(n, a_rate);
-    const Lowest<T> low = lowest(rim_.radius, rules_.bulge, n, a);
+    const LowPoint<T> low = lowest(rim_.radius, rules_.bulge, n, a);
     const double whole = rim_.radius * rim_.radius;
     const T square = whole * (1.0 - rules_.bulge * rules_.bulge);
     const Vector3<T> y_rate = n_rate * T(whole) - (a * h_rate + a_rate * h) * square;

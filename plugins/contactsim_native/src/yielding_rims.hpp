@@ -6,6 +6,59 @@
 
 namespace native {
 
+constexpr int NORMAL_SAMPLES = 33;  // of the normals of lines, both ends among them
+
+// T of a spheroid of this radius and the half thickness `bulge` of it, and the way up from its lowest point along n to
+// its centre.
+template <class T>
+struct LowPoint {
+    T size;
+    Vector3<T> way;
+};
+
+template <class T>
+LowPoint<T> lowest(double radius, double bulge, const Vector3<T>& n, const Vector3<T>& a) {
+    using std::sqrt;
+    const T h = dot(n, a), thin = T(bulge) * h;
+    const Vector3<T> across = cross(a, cross(n, a));
+    const T size = T(radius) * sqrt(dot(across, across) + thin * thin);
+    return {size, (across + a * (T(bulge * bulge) * h)) * (T(radius * radius) / size)};
+}
+
+// g over the angle f of normals s b + c (u cos f + v sin f), by w = c - p and the axis a in axes (u, v, b).
+struct Slopes {
+    Vec3 way, lean;
+    double sine, cosine, radius, bulge;
+
+    Vec3 normal(double angle) const { return {cosine * std::cos(angle), cosine * std::sin(angle), sine}; }
+    double height(const Vec3& n) const { return dot(n, way) - lowest(radius, bulge, n, lean).size; }
+
+    // g' and g''.
+    std::array<double, 2> at(double angle) const {
+        const Vec3 n = normal(angle), turned{-n.y, n.x, 0.0};
+        const double h = dot(n, lean), up = dot(turned, lean), bent = -n.x * lean.x - n.y * lean.y;
+        const double square = radius * radius * (1.0 - bulge * bulge), T = lowest(radius, bulge, n, lean).size;
+        const double swing = h * up;
+        return {dot(turned, way) + square * swing / T,
+                -n.x * way.x - n.y * way.y +
+                    square * ((up * up + h * bent) / T + square * swing * swing / (T * T * T))};
+    }
+
+    // The angle between two, at which g rises and falls, where it is largest.
+    double highest(double low, double high, int rounds, double turned) const {
+        double angle = 0.5 * (low + high);
+        for (int k = 0; k < rounds; ++k) {
+            const auto [first, second] = at(angle);
+            (first > 0.0 ? low : high) = angle;
+            double there = second < 0.0 ? angle - first / second : low;
+            if (!(low < there && there < high)) there = 0.5 * (low + high);
+            if (std::abs(there - angle) <= turned) return there;
+            angle = there;
+        }
+        return angle;
+    }
+};
+
 // Normals around a straight part, in axes of its body: ways u and v from which and in which their angles count, the
 // direction b of the lines, and the angle up to which they go from u on.
 struct NormalsAround {
