@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
 
-INTERFACE = 44  # of what follows; an engine says for which it was made
+INTERFACE = 45  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 

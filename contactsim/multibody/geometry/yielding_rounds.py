@@ -35,7 +35,7 @@ from .yielding_rims import SAMPLES, Hills
 
 SIDE = 2  # beside the pieces 0, below, and 1
 OWN, OTHER, ELSEWHERE = 1, 2, 3  # sides on which a region can be left: ends of the features of A, of B, other normals
-BESIDE = 1e-3  # rad: normals that are nearer are of one maximum
+ONE_WAY_OUT = 1e-3  # rad: normals that are nearer are of one maximum
 BEYOND = 0.1  # lengths of a body by which another piece may be farther out at the normals among which one is held
 POLISHES = 6  # steps of Newton's method to a normal, until they grow
 KEPT = 16  # places and regions of which what touches is kept
@@ -272,7 +272,7 @@ class RoundOnRound(PassingPair):
         """The candidate of the largest distance; of such with one normal that which is farthest from its ends."""
         found = self._all(place)
         best = max(found, key=lambda one: one.gap)
-        same = [one for one in found if one.gap >= best.gap - TIED and one.n @ best.n > 1.0 - 0.5 * BESIDE**2]
+        same = [one for one in found if one.gap >= best.gap - TIED and one.n @ best.n > 1.0 - 0.5 * ONE_WAY_OUT**2]
         return best if len(same) == 1 else max(same, key=lambda one: self._inside(place, one))
 
     def _inside(self, place: Place, one: Candidate) -> float:
@@ -354,7 +354,7 @@ class RoundOnRound(PassingPair):
             return self._margins(place, region, self._settled(place, region))[side - OWN] + ROUND_RIM
         found, here = self._settled(place, region)[0], one_of(place)
         n = one_of_all(found.normal)
-        others = [one for one in self._all(here) if one.n @ n < 1.0 - 0.5 * BESIDE**2]
+        others = [one for one in self._all(here) if one.n @ n < 1.0 - 0.5 * ONE_WAY_OUT**2]
         if not others:
             return np.full(place.o_a.shape[:-1], self.a.reach + self.b.reach) + 0.0 * found.gap
         best = max(others, key=lambda one: one.gap)

@@ -127,7 +127,7 @@ def native_yielding(own: PlainYieldingRim) -> _native.FeaturePair:
 def native_rounds(pair: PlainRounds) -> _native.FeaturePair:
     """Two round bodies that give way."""
     rims = _native.YieldingRules(rim_rules(), zero.BULGE, yielding_rims.ROUNDS, yielding_rims.TURNED)
-    ends = yielding_rounds.BESIDE, yielding_rounds.BEYOND, zero.ROUND_RIM, zero.TIED
+    ends = yielding_rounds.ONE_WAY_OUT, yielding_rounds.BEYOND, zero.ROUND_RIM, zero.TIED
     rules = _native.RoundPairRules(rims, *ends, yielding_rounds.POLISHES)
     own, other = (
         _native.RoundBody(ROUNDS.index(kind), radius, half, zero.BULGE) for kind, radius, half in (pair.own, pair.other)

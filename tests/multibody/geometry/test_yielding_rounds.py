@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from contactsim.multibody.geometry.cylinder_pairs import yielding_on, yielding_round
 from contactsim.multibody.geometry.features import Bodies, Place
 from contactsim.multibody.geometry.solids import Solid
-from contactsim.multibody.geometry.yielding_rounds import BESIDE, ELSEWHERE, OTHER, OWN, RoundOnRound
+from contactsim.multibody.geometry.yielding_rounds import ELSEWHERE, ONE_WAY_OUT, OTHER, OWN, RoundOnRound
 from contactsim.multibody.zero import BULGE
 
 Array = np.ndarray
@@ -148,7 +148,7 @@ def test_features_beside_each_other_have_one_gap_and_normal_where_one_ends(one: 
         place, before, after = seam(features, here, there)
         first, second = (features.meet(Bodies(*place, *np.zeros((4, 6))), region) for region in (before, after))
         assert gap_in(features, place, before) == pytest.approx(gap_in(features, place, after), abs=1e-12)
-        if np.linalg.norm(first.n - second.n) < BESIDE:
+        if np.linalg.norm(first.n - second.n) < ONE_WAY_OUT:
             assert first.n == pytest.approx(second.n, abs=1e-6)
             assert first.x == pytest.approx(second.x, abs=1e-6)
             count += 1
