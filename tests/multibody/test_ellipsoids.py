@@ -6,6 +6,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.integrate import solve_ivp
 from test_bodies import FINE, check_derivative, pose
 from test_capsules import LYING, run_of
 from test_edges import CUBE, OFF, on_fixed
@@ -24,6 +25,7 @@ RADII = (0.1, 0.07, 0.05)
 ALIKE = 1e-11  # m and m/s, runs on a box and on level ground
 EXACT = 1e-12  # m
 NEAREST = 1e-5  # m, of coal's distance of curved shapes
+ROLLED = 1e-10  # m, rad/s, J, of a second of rolling
 
 HULL = np.array(CUBE) * [0.4, 0.3, 0.2] + np.array([[0.02, -0.01, 0.0]]) * np.arange(8)[:, None]
 
@@ -205,3 +207,55 @@ def test_derivative_over_an_edge(x: float, restitution: float, end: float) -> No
     q = pose(x, 0.3, 0.075, np.array([0.3, 0.5, 0.1]))
     state = cs.State(*world.pack({"body": (q, np.array([0.5, 0.2, -0.2, 1.0, 3.0, 0.5]))}))
     check_derivative(cs.ContactSystem(world, OFF), state, end, [rng.normal(size=2 * world.nv)], step=1e-5)
+
+
+# --- rolling ----------------------------------------------------------------------------------------------------------
+
+
+def lowest(radii: Array, n: Array) -> tuple[Array, float]:
+    """The lowest point r (3,) from the centre, of an upward normal n (3,), in axes of the body, and its depth h [m]."""
+    h = float(np.sqrt(n @ (radii**2 * n)))
+    return -(radii**2) * n / h, h
+
+
+def rolling(mass: float, radii: Array, y: Array) -> Array:
+    """y' of y = (quaternion, angular velocity w in axes of the body, place of the centre) of an ellipsoid that rolls.
+
+    v = -w x r, F = m (v' + g n), I w' + w x I w = r x F, with the rates of r that n' = -w x n makes.
+    """
+    turn, w = pin.Quaternion(y[:4] / np.linalg.norm(y[:4])), y[4:7]
+    n = turn.matrix()[2]
+    r, h = lowest(radii, n)
+    n_rate = -np.cross(w, n)
+    r_rate = -(radii**2) * n_rate / h + radii**2 * n * (n @ (radii**2 * n_rate)) / h**3
+    inertia = 0.2 * mass * (np.sum(radii**2) - radii**2)
+    v, across = -np.cross(w, r), pin.skew(r)
+    rest = mass * (-np.cross(w, r_rate) + np.cross(w, v) + 9.81 * n)  # F without -m w' x r
+    whole = np.diag(inertia) - mass * across @ across
+    w_rate = np.linalg.solve(whole, np.cross(r, rest) - np.cross(w, inertia * w))
+    q_rate = 0.5 * (pin.Quaternion(y[:4]) * pin.Quaternion(np.array([*w, 0.0]))).coeffs()
+    return np.concatenate([q_rate, w_rate, (turn.matrix() @ v)[:2]])
+
+
+@pytest.mark.parametrize("radii", [(0.3, 0.2, 0.15), (0.2, 0.2, 0.1)])
+def test_a_rolling_ellipsoid_moves_as_its_equations_say(radii: tuple[float, ...]) -> None:
+    """Against an integration by itself of the equations of rolling without slip, and its energy."""
+    turn, w = pin.Quaternion(pin.exp3(np.array([0.4, 0.3, 0.2]))), np.array([1.0, 2.0, 0.5])
+    exact = solve_ivp(
+        lambda t, y: rolling(2.0, np.array(radii), y),
+        (0.0, 1.0),
+        [*turn.coeffs(), *w, 0.0, 0.0],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-13,
+    ).y[:, -1]
+    r = lowest(np.array(radii), turn.matrix()[2])[0]
+    start = cs.State([0, 0, -(turn.matrix() @ r)[2], *turn.coeffs()], [*-np.cross(w, r), *w])
+    system = cs.ContactSystem(cs.Robot.ellipsoid(2.0, radii, friction=2.0))
+    run = cs.simulate(system, start, (0.0, 1.0), tolerances=FINE)
+    assert not run.events
+    run.check()
+    q, v = run.final.q, run.final.v
+    assert np.abs(q[3:] * np.sign(q[3:] @ exact[:4]) - exact[:4]).max() < ROLLED
+    assert np.abs(v[3:] - exact[4:7]).max() < ROLLED and np.abs(q[:2] - exact[7:]).max() < ROLLED
+    assert abs(system.energy(run.final) - system.energy(start)) < ROLLED
