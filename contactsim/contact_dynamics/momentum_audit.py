@@ -14,7 +14,7 @@ from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.mechanism import ContactMechanism
-from ..multibody.zero import RIM
+from ..multibody.zero import ONE_POINT
 from .contact_rows import laid_out
 from .rigid_guards import SIDE
 from .world import World
@@ -109,9 +109,9 @@ class _Jump:
         touching = {i for mode in modes if mode is not None for i in mode.closed}
         none = LEAVE * self.world.tolerances.slip_speed
         if any(isinstance(name, tuple) and str(name[0]).startswith(SIDE) for name in self.event.fired):
-            # What takes over is up to RIM beyond what stood still, and may open at once.
+            # What takes over is up to ONE_POINT beyond what stood still, and may open at once.
             touching |= self._brushed()
-            none += RIM * float(np.abs(self.world.v(self.event.x_pre)).max(initial=0.0))
+            none += ONE_POINT * float(np.abs(self.world.v(self.event.x_pre)).max(initial=0.0))
         if not touching:
             return np.zeros(len(left))
         rows, _ = self._rows(sorted(touching))
