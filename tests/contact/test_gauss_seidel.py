@@ -74,7 +74,7 @@ def test_what_slips_redundantly_is_solved_where_no_system_of_modes_tells_the_for
 def test_forces_that_drift_along_what_moves_nothing_are_led_to_their_end() -> None:
     """Two contacts of the 17 give 7e-12 of their impulse away in a round: 60,000 rounds bring them to no rest."""
     problem = dominoes_impact("drifting_dominoes")
-    assert least_broken(problem, swept(problem, 4000)).residual > 1e-8
+    assert least_broken(problem, swept(problem, 1000)).residual > 1e-8
     steps = [swept(problem, 500)]
     for _ in range(2):
         steps.append(swept(problem, 50, steps[-1]))
