@@ -12,7 +12,7 @@ from ..common.arrays import Array
 from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
-from .linearized_arcs import along, linearized_arcs, stacked
+from .linearized_arcs import along, filled, linearized_arcs, stacked
 from .matrices import Weight, symmetric, weight
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covar
         InputError: a matrix has the wrong shape or is not symmetric and positive semi-definite.
         NonDifferentiableError: an event has no single saltation matrix.
     """
-    root = lin.regained() @ _root(symmetric("P0", P0, lin.dim))
+    root = lin.widened((lin.regained() @ _root(symmetric("P0", P0, lin.dim))).T, None).T
     times: list[Array] = []
     found: list[Array] = []
     for piece in linearized_arcs(lin):
@@ -63,10 +63,10 @@ def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covar
         if piece.variation is not None:
             value = _along_arc(lin, piece.variation, root, noise)
             roots = [value(t) for t in piece.times]
-        found += [_square(one) for one in roots]
+        found += [_square(one[: piece.dim]) for one in roots]
         times.append(piece.times)
         root = roots[-1] if piece.event is None else piece.event.saltation @ roots[-1]
-    return Covariance(np.concatenate(times), stacked(found), _square(root))
+    return Covariance(np.concatenate(times), stacked(found), _square(lin.narrowed(root.T, None).T))
 
 
 def _along_arc(lin: RunDerivative, arc: ArcVariation, root: Array, noise: Noise | None) -> Callable[[float], Array]:
@@ -74,8 +74,9 @@ def _along_arc(lin: RunDerivative, arc: ArcVariation, root: Array, noise: Noise 
     if noise is None:
         transition = arc.dense(arc.t0, arc.t1, np.eye(arc.dim))
         return lambda t: transition(t) @ root
-    density = weight(f"on the arc from t = {arc.t0:.6g} s: noise", noise, arc.dim, arc.t0)
-    value = along(lin, partial(covariance_rate, arc, density), _square(root), arc.t0, arc.t1)
+    own = weight(f"on the arc from t = {arc.t0:.6g} s: noise", noise, arc.space.dim, arc.t0)
+    rate = partial(covariance_rate, arc, lambda t: filled(own(t), arc.dim))
+    value = along(lin, rate, _square(root), arc.t0, arc.t1)
     return lambda t: _root(value(t))
 
 
@@ -94,5 +95,5 @@ def _square(root: Array) -> Array:
 
 def covariance_rate(arc: ArcVariation, density: Weight, t: float, P: Array) -> Array:
     """P' = A P + P A^T + W (n, n) on an arc, with the density W of white noise."""
-    A = arc.matrices(t)[0]
+    A = arc.matrix(t)
     return A @ P + P @ A.T + density(t)

@@ -84,17 +84,16 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
     Args:
         lin: the linearized run.
         times: instants (N + 1,) [s], rising.
-        choice: event -> the matrix to take of it; by default its saltation matrix.
+        choice: event -> the matrix to take of it; by default its saltation matrix, with what modes remember.
     """
     grid = np.asarray(NUMBERS.check("the times of discrete", times), dtype=float)
     if grid.ndim != 1 or len(grid) < 2 or (np.diff(grid) <= 0.0).any():
         raise InputError("the times of discrete are not a rising series of at least two numbers; give the samples of U")
     held, kept = layout(lin.trajectory.system)
-    take = choice or (lambda event: event.saltation)
     A, B, by_state, by_input = [], [], np.ix_(kept, kept), np.ix_(kept, held)
     with one_thread():
         for start, end in pairwise(grid.tolist()):
-            matrix = _between(lin, start, end, held, take)
+            matrix = _between(lin, start, end, held, choice)
             A.append(matrix[by_state])
             B.append(matrix[by_input])
     return Discrete(grid, np.array(A), np.array(B))
@@ -115,10 +114,13 @@ def layout(system: Any) -> tuple[Array, Array]:
     return held, np.setdiff1d(np.arange(system.tangent_size), held)
 
 
-def _between(lin: RunDerivative, start: float, end: float, held: Array, take: Choice) -> Array:
+def _between(lin: RunDerivative, start: float, end: float, held: Array, choice: Choice | None) -> Array:
     """Derivative (dim, dim) of the state at `end` by that behind `start`, samples between them left out."""
     matrix, inputs = np.eye(lin.dim), slice(held[0], held[-1] + 1)
-    for stretch in lin.stretches(start, end):
+    take = choice or (lambda event: event.saltation)
+    if choice is None:
+        matrix = lin.widened(matrix, start).T
+    for stretch in lin.followed(start, end) if choice is None else lin.stretches(start, end):
         if not isinstance(stretch.piece, EventLinearization):
             matrix = lin.along(stretch) @ matrix
             continue
@@ -128,7 +130,7 @@ def _between(lin: RunDerivative, start: float, end: float, held: Array, take: Ch
             event[:, inputs] = 0.0
         event[held, held] = 1.0
         matrix = event @ matrix
-    return matrix
+    return lin.narrowed(matrix.T, end).T
 
 
 def partial_to(lin: RunDerivative, start: float, event: EventLinearization, along: Array) -> tuple[Array, Array]:
@@ -141,13 +143,14 @@ def partial_to(lin: RunDerivative, start: float, event: EventLinearization, alon
         along: the form.
     """
     held, kept = layout(lin.trajectory.system)
-    matrix = np.eye(lin.dim)
+    matrix = lin.widened(np.eye(lin.dim), start).T
     for stretch in lin.stretches(start, float(event.time)):
         if stretch.piece is event:
             break
+        stretch = lin.with_memory_in(stretch)
         piece = stretch.piece
         matrix = (piece.saltation if isinstance(piece, EventLinearization) else lin.along(stretch)) @ matrix
-    whole = along @ matrix
+    whole = along @ matrix[: len(along)]
     return whole[kept], whole[held]
 
 

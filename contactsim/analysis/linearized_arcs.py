@@ -28,8 +28,8 @@ class LinearizedArc(Brief):
     Attributes:
         arc: the arc.
         times: samples (k,) of the arc [s].
-        variation: None for an arc without duration.
-        event: None where none follows; events at one instant are one, and the first arc has it.
+        variation: None for an arc without duration; with what its mode remembers, see `RunDerivative.with_memory`.
+        event: None where none follows; events at one instant are one, and the first arc has it. Likewise.
     """
 
     arc: Arc
@@ -50,8 +50,10 @@ class LinearizedArc(Brief):
         return flow_at(self.arc.system, self.arc.mode, t, x).input_matrix(t, x)
 
 
-def linearized_arcs(lin: RunDerivative) -> Iterator[LinearizedArc]:
+def linearized_arcs(lin: RunDerivative, memory: bool = True) -> Iterator[LinearizedArc]:
     """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory.
+
+    With `memory` they are those of variations of what modes remember, too.
 
     Raises:
         InputError: the linearization carries parameters.
@@ -62,8 +64,9 @@ def linearized_arcs(lin: RunDerivative) -> Iterator[LinearizedArc]:
             " cs.linearize(trajectory), and lin.parameter(name) for a parameter"
         )
     trajectory = lin.trajectory
-    variations = iter([piece for piece in lin.pieces if isinstance(piece, ArcVariation)])
-    first = {id(event.events[0]): event for event in lin.all_events}
+    pieces = [lin.with_memory(piece) for piece in lin.pieces] if memory else lin.pieces
+    variations = iter([piece for piece in pieces if isinstance(piece, ArcVariation)])
+    first = {id(piece.events[0]): piece for piece in pieces if not isinstance(piece, ArcVariation)}
     for arc in trajectory.arcs:
         times = np.array([t for t, _ in arc.sample(trajectory.record_period, trajectory.arcs[0].t0)])
         variation = next(variations) if arc.t1 > arc.t0 else None
@@ -106,6 +109,13 @@ def along(
         return 0.5 * (matrix + matrix.T)
 
     return value
+
+
+def filled(matrix: Array, size: int) -> Array:
+    """A matrix with zeros behind its rows and columns, up to (size, size)."""
+    found = np.zeros((size, size))
+    found[: matrix.shape[0], : matrix.shape[1]] = matrix
+    return found
 
 
 def stacked(matrices: list[Array]) -> Array:

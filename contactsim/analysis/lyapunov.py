@@ -40,7 +40,7 @@ def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None =
         raise InputError(f"the run ends where it starts, at t = {lin.t0:.6g} s; give one that lasts")
     matrices = _matrices(lin, interval)
     kept = min((min(matrix.shape) for matrix in matrices), default=lin.dim)
-    frame = np.eye(lin.dim)[:, :kept]
+    frame = lin.widened(np.eye(lin.dim), None).T[:, :kept]
     growth = np.zeros(kept)
     with np.errstate(divide="ignore"):
         for matrix in matrices:
@@ -53,7 +53,7 @@ def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None =
 def _matrices(lin: RunDerivative, interval: float | None) -> list[Array]:
     """The derivative of the run, piece by piece."""
     found = []
-    for piece in lin.pieces:
+    for piece in map(lin.with_memory, lin.pieces):
         if isinstance(piece, EventLinearization):
             found.append(piece.saltation)
             continue

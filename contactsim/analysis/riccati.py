@@ -13,7 +13,7 @@ from ..common.lazy import dataclass
 from ..common.representation import Brief
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
-from .linearized_arcs import LinearizedArc, along, linearized_arcs, stacked
+from .linearized_arcs import LinearizedArc, along, filled, linearized_arcs, stacked
 from .matrices import symmetric, weight
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def riccati(
         InputError: the system has no inputs, or a weight has the wrong shape or is not (semi-)definite.
         NonDifferentiableError: an event has no single saltation matrix.
     """
-    way = list(linearized_arcs(lin))
+    way = list(linearized_arcs(lin, memory=across is None))
     inverse = np.linalg.inv(symmetric("R", R, _inputs(way[0], way[0].times[0]).shape[1], definite=True))
     P = symmetric("Q_final", Q_final, way[-1].dim)
     found: list[tuple[Array, list[Array], list[Array]]] = []
@@ -109,12 +109,13 @@ def riccati(
     for piece in reversed(way):
         if piece.event is not None:
             matrix = piece.event.saltation if across is None else across(piece.event)
-            P = matrix.T @ P @ matrix
-        policy = _instant(piece, P, inverse) if piece.variation is None else _along_arc(lin, piece, P, inverse, Q)
-        found.append((piece.times, [policy.value(t) for t in piece.times], [policy.gain(t) for t in piece.times]))
-        if piece.variation is not None:
+            P = matrix.T @ filled(P, len(matrix)) @ matrix
+        if piece.variation is None:
+            policy = _instant(piece, P[: piece.dim, : piece.dim], inverse)
+        else:
+            policy, P = _along_arc(lin, piece, filled(P, piece.variation.dim), inverse, Q)
             policies.append(policy)
-            P = policy.value(policy.t0)
+        found.append((piece.times, [policy.value(t) for t in piece.times], [policy.gain(t) for t in piece.times]))
     found.reverse()
     times, values, gains = zip(*found, strict=True)
     return Riccati(
@@ -126,20 +127,29 @@ def riccati(
     )
 
 
-def _along_arc(lin: RunDerivative, piece: LinearizedArc, P: Array, inverse: Array, Q: Weighting) -> Policy:
-    """Backwards along an arc that ends with `P`."""
-    arc = piece.variation
+def _along_arc(
+    lin: RunDerivative, piece: LinearizedArc, P: Array, inverse: Array, Q: Weighting
+) -> tuple[Policy, Array]:
+    """Backwards along an arc that ends with `P` (dim, dim); with that where it begins.
+
+    What its mode remembers costs nothing of itself, and nobody knows it: value and gain are those of the state.
+    """
+    arc, n = piece.variation, piece.dim
     assert arc is not None
-    stage = weight(f"on the arc that ends at t = {arc.t1:.6g} s: Q", Q, arc.dim, arc.t1)
+    stage = weight(f"on the arc that ends at t = {arc.t1:.6g} s: Q", Q, n, arc.t1)
     _inputs(piece, arc.t1, len(inverse))
 
     def rate(t: float, P: Array) -> Array:
-        A, B = arc.matrices(t)[0], _inputs(piece, t)
-        left = P @ B
-        return left @ inverse @ left.T - A.T @ P - P @ A - stage(t)
+        A, B = arc.matrix(t), _inputs(piece, t)
+        left = P[:, :n] @ B
+        return left @ inverse @ left.T - A.T @ P - P @ A - filled(stage(t), len(P))
 
-    value = along(lin, rate, P, arc.t1, arc.t0)
-    return Policy(arc.t0, arc.t1, value, lambda t: inverse @ _inputs(piece, t).T @ value(t))
+    whole = along(lin, rate, P, arc.t1, arc.t0)
+
+    def value(t: float) -> Array:
+        return whole(t)[:n, :n]
+
+    return Policy(arc.t0, arc.t1, value, lambda t: inverse @ _inputs(piece, t).T @ value(t)), whole(arc.t0)
 
 
 def _instant(piece: LinearizedArc, P: Array, inverse: Array) -> Policy:

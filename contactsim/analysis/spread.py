@@ -136,18 +136,19 @@ def carried(
     `single` demands one matrix of each event.
     """
     variations, trajectory = starts @ lin.regained().T, lin.trajectory
-    for stretch in lin.stretches():
+    variations = lin.widened(variations, None) if corrected else variations
+    for stretch in lin.followed() if corrected else lin.stretches():
         piece = stretch.piece
         if not isinstance(piece, ArcVariation):
             variations = _through(piece, variations, corrected, single)
             continue
         inside = times[(times > stretch.t0) & (times < stretch.t1)]
         now, arc = stretch.t0, trajectory.arc_at(stretch.t0)
-        yield now, arc(now), arc.system, variations
+        yield now, arc(now), arc.system, variations[:, : piece.space.dim]
         for t in (*inside.tolist(), stretch.t1):
             variations = variations @ piece.propagate(now, t, np.eye(piece.dim)).T
             now = t
-            yield now, arc(now), arc.system, variations
+            yield now, arc(now), arc.system, variations[:, : piece.space.dim]
 
 
 def _through(event: EventLinearization, variations: Array, corrected: bool, single: bool) -> Array:

@@ -212,6 +212,15 @@ class SystemMode:
         return any(state.held_below is not None for _, state in self._marked())
 
     @lazy
+    def held(self) -> dict[int, tuple[float, ...]]:
+        """{contact: direction of its slip} of those that slip along one that is held, and could turn."""
+        return {
+            i: state.direction
+            for i in self.closed
+            if (state := self.contacts[i]).phase is Phase.DIRECTED and len(state.direction) == 2
+        }
+
+    @lazy
     def regions(self) -> dict[int, tuple[int, ...]]:
         """{contact: region} of the closed contacts that have one."""
         return {i: state.region for i in self.closed if (state := self.contacts[i]).region}

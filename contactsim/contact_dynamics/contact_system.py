@@ -214,6 +214,31 @@ class Facade(Variants):
 
         return held(flow, t, x)
 
+    def remembered(self, mode: Any) -> Mapping[Hashable, Any]:
+        """{contact: direction of its slip} where a mode of a rigid law holds it."""
+        return mode.held if isinstance(self.law, RigidLaw) else {}
+
+    def remembered_at(self, t: float, x: Array, mode: Any) -> Array:
+        """Turns (k,) [m/s] from these directions to those of the slip velocities at a state."""
+        from .remembered import turns
+
+        return turns(self.world, t, x, mode)
+
+    def remembered_by_state(self, t: float, x: Array, mode: Any) -> Array:
+        """Its derivative (k, dim) where the directions are those of the velocities."""
+        from .remembered import turns_by_state
+
+        return turns_by_state(self.world, t, x, mode)
+
+    def by_remembered(self, flow: Any, t: float, x: Array, guard: Any = None) -> Array:
+        """Derivatives of the field (dim, k), or of a guard (k,), by these turns."""
+        from .remembered import field_by_turns, guard_by_turns
+
+        def other(mode: SystemMode) -> Any:
+            return self.flow(mode).rebased(t, x)
+
+        return field_by_turns(flow, t, x, other) if guard is None else guard_by_turns(flow, t, x, guard, other)
+
     def journey(self, departure: Departure) -> Journey | None:
         """Event after event by the engine of its world; not of a class that has flows or transitions of its own."""
         own = type(self)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
 
-INTERFACE = 45  # of what follows; an engine says for which it was made
+INTERFACE = 46  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -541,6 +541,9 @@ class CompiledArc(ABC):
         straight: float,
     ) -> Array | None:
         """Variations (dim, w) of the state at `t1` of those at `t0`, along the arc.
+
+        Behind those of the state may come turns (k, w) [rad] of the directions of slips in space that are held, in the
+        order of their contacts; they stay as they are.
 
         d(dx)/dt = (D_x f - ad(f)) dx, each step to (rtol, atol) = `accuracy` as `hybrid.integrators.collocation` says.
         Slips take the direction that they have where each step of the run begins, in place of `directions`.

@@ -683,6 +683,11 @@ def slip_direction(arc: RigidArc, i: int, rates: list[float], references: Refere
     return x / speed, y / speed
 
 
+def held_speeds(world: World, mode: SystemMode) -> Array:
+    """The slip speed (k,) [m/s] below which each direction that a mode holds in space is held."""
+    return np.array([mode.contacts[i].slow(world.tolerances.slip_speed) for i in mode.held])
+
+
 def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[RigidArc, Accelerations]:
     """Accelerations and forces in a mode, at a state that is looked at alone: slips go on as they are there."""
     arc = prepare(world, mode)

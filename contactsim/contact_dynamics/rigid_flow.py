@@ -22,7 +22,7 @@ from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
 from .contact_flow import ContactFlow
 from .contact_rows import contact_problem, laid_out
-from .rigid_arc import Accelerations, Guards, References, RigidArc, RigidField, accelerations, sliding
+from .rigid_arc import Accelerations, Guards, References, RigidArc, RigidField, accelerations, held_speeds, sliding
 from .rigid_guards import OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
@@ -103,7 +103,7 @@ def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float
     if motion.by_time is None:
         motion.by_time = (forces_by_time(flow.arc, t, x, flow.references, motion),)
     forces = motion.by_time[0]
-    return None if forces is None else float(flow._margin_row(kind, i, t, x, forces))
+    return None if forces is None else float(margin_row(flow, kind, i, t, x, forces))
 
 
 def _first_rate(flow: RigidFlow, t: float, x: Array) -> Array:
@@ -765,12 +765,16 @@ class RigidFlow(RigidField, ContactFlow):
     def propagated(
         self, path: ChartPath, t0: float, t1: float, variations: Array, accuracy: tuple[float, float]
     ) -> Array | None:
-        """By the compiled arc, where there is one that knows it."""
-        compiled = self.arc.compiled
+        """By the compiled arc, where there is one that knows it; with turns of directions behind those of the state."""
+        compiled, size = self.arc.compiled, self.arc.world.tangent_size
         if compiled is None:
             return None
         slips = self.slip_directions, self.references.straight
-        return compiled.propagated(path, t0, t1, variations, accuracy, *slips)
+        if len(variations) == size:
+            return compiled.propagated(path, t0, t1, variations, accuracy, *slips)
+        turned, angles = variations[size:], variations[size:] / held_speeds(self.arc.world, self.arc.mode)[:, None]
+        found = compiled.propagated(path, t0, t1, np.vstack([variations[:size], angles]), accuracy, *slips)
+        return None if found is None else np.vstack([found[:size], turned])
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim); None where one of them is known by its value only."""
@@ -798,23 +802,13 @@ class RigidFlow(RigidField, ContactFlow):
             return row
         assert found is not None
         if kind in ("force", "cone"):
-            return self._margin_row(kind, i, t, x, found.forces_x)
+            return margin_row(self, kind, i, t, x, found.forces_x)
         rates = found.rates_x[arc.tangent[i]]
         if kind == "fast":
             slow = arc.mode.contacts[i].slow(world.tolerances.slip_speed)
             return -self._terms(t, x).rates[arc.tangent[i]] @ rates / (LEAVE * slow)
         direction = self.references.slip[i] if kind == "slow" else arc.mode.contacts[i].direction
         return np.array(direction) @ rates
-
-    def _margin_row(self, kind: str, i: int, t: float, x: Array, forces_x: Array) -> Array:
-        """Derivative (dim,) of a normal force, or of a margin of the cone, by that of the forces (m, dim)."""
-        normal, mu = forces_x[self.arc.normal[i]], self.arc.world.static_friction[i]
-        if kind == "force":
-            return normal
-        tangential = self.motion(t, x).forces[self.arc.tangent[i]]
-        if not np.any(tangential):  # at the apex of the cone: it closes with the normal force
-            return mu * normal
-        return mu * normal - np.array(unit(tangential)) @ forces_x[self.arc.tangent[i]]
 
     def input_matrix(self, t: float, x: Array) -> Array:
         """D_u f (dim, nu) for generalised forces u on the actuated joints."""
@@ -837,6 +831,17 @@ class RigidFlow(RigidField, ContactFlow):
         if motion.derivatives is None:
             motion.derivatives = (sensitivity(self.arc, t, x, self.references, motion),)
         return motion.derivatives[0]
+
+
+def margin_row(flow: RigidFlow, kind: str, i: int, t: float, x: Array, forces_x: Array) -> Array:
+    """Derivative (k,) of a normal force, or of a margin of the cone, by that of the forces (m, k)."""
+    normal, mu = forces_x[flow.arc.normal[i]], flow.arc.world.static_friction[i]
+    if kind == "force":
+        return normal
+    tangential = flow.motion(t, x).forces[flow.arc.tangent[i]]
+    if not np.any(tangential):  # at the apex of the cone: it closes with the normal force
+        return mu * normal
+    return mu * normal - np.array(unit(tangential)) @ forces_x[flow.arc.tangent[i]]
 
 
 def _watches_all(arc: RigidArc) -> bool:

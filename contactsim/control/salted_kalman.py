@@ -155,7 +155,7 @@ class SaltedKalman:
         run = _run(self._system, self._x, self.mode, (self.t, t), self._tolerances)
         lin = linearize(run, tolerances=self._of_variations)
         P, dx = self._P, np.zeros(len(self._P))
-        for piece in linearized_arcs(lin):
+        for piece in linearized_arcs(lin, memory=False):  # a slip direction that a mode holds is that of the mean
             P, dx = self._along(lin, piece, P, dx)
             if piece.event is not None:
                 P, dx = self._across(piece, P, dx)

@@ -8,6 +8,7 @@ parameters p, which no event changes; then guards and resets are differentiated 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Set
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +37,19 @@ PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_sca
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters of a system by name, with respect to which variations are followed."""
+    """Parameters of a system by name, with respect to which variations are followed.
+
+    Attributes:
+        names: their names.
+        memory: whether variations are followed of what modes remember, too; see `hybrid.abilities.Memories`.
+    """
 
     names: tuple[str, ...] = ()
+    memory: bool = False
+
+    def remembered(self, system: HybridSystem, mode: Any) -> dict[Hashable, Any]:
+        """{name: value} of the numbers that a mode remembers and that are followed."""
+        return dict(system.remembered(mode)) if self.memory else {}
 
     def derivative(self, system: HybridSystem, function: Callable[[HybridSystem], Array]) -> Array:
         """D_p (m, len(names)) of a function of the system; there is at least one name."""
@@ -201,8 +212,13 @@ class Node:
 
     @property
     def dim(self) -> int:
-        """Numbers of a variation: of the state, then of the parameters."""
-        return self.space.dim + len(self.parameters.names)
+        """Numbers of a variation: of the state, of what the mode remembers, and of the parameters."""
+        return self.space.dim + len(self.remembered) + len(self.parameters.names)
+
+    @lazy
+    def remembered(self) -> dict[Hashable, Any]:
+        """{name: value} of what the mode remembers, where that is followed."""
+        return self.parameters.remembered(self.system, self.mode)
 
     @lazy
     def watch(self) -> Known:
@@ -214,12 +230,16 @@ class Node:
     # --- guards -----------------------------------------------------------------------------------------------
 
     def gradient(self, name: Hashable) -> Array:
-        """D g (dim,) of a guard along the state, then the parameters; zero for the clock."""
+        """D g (dim,) of a guard along the state, what is remembered and the parameters; zero for the clock."""
         if name == CLOCK:
             return np.zeros(self.dim)
         if name not in self._gradients:
-            by_state, names = self.by_state(name), self.parameters.names
-            self._gradients[name] = np.concatenate([by_state, self._by_parameters(name)]) if names else by_state
+            parts = [self.by_state(name)]
+            if self.remembered:
+                parts.append(self.system.by_remembered(self.flow, self.t, self.x, name))
+            if self.parameters.names:
+                parts.append(self._by_parameters(name))
+            self._gradients[name] = np.concatenate(parts) if len(parts) > 1 else parts[0]
         return self._gradients[name]
 
     def by_state(self, name: Hashable) -> Array:
@@ -352,19 +372,20 @@ class Node:
             if not jumped:
                 break
             node, after, after_t = node._reset(jumped)
-            reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
+            reset, reset_t = after @ reset, after[: len(after_t), : len(reset_t)] @ reset_t + after_t
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
         plain = is_identity(reset)
-        if self._is_seamless(fired) or self._by_clock(fired):  # when a neighbour meets it makes no difference
+        begins = any(name not in self.remembered for name in node.remembered)
+        if (self._is_seamless(fired) and not begins) or self._by_clock(fired):
+            # When a neighbour meets it makes no difference.
             nothing = np.zeros(self.dim)
             return Passage(node, reset, nothing if plain else None, nothing)
         name = min(fired, key=str)
         self._demand_transversal(name)
         F_pre, F_post, DtR = self.field, node.field, reset_t
-        if self.parameters.names:
-            still = np.zeros(len(self.parameters.names))
-            F_pre, F_post, DtR = (np.append(part, still) for part in (F_pre, F_post, DtR))
+        if len(F_pre) < self.dim or len(F_post) < node.dim:  # the rest stands still
+            F_pre, F_post, DtR = _filled(F_pre, self.dim), _filled(F_post, node.dim), _filled(DtR, node.dim)
         try:
             matrix = saltation_of(F_pre, F_post, reset, self.gradient(name), DtR, self.by_time(name))
         except TransversalityError as error:
@@ -447,7 +468,7 @@ class Node:
         return node
 
     def _reset(self, fired: frozenset[Hashable]) -> tuple[Node, Array, Array]:
-        """The node after the reset, D R with the parameters, and D_t R."""
+        """The node after the reset, D R with what is remembered and the parameters, and D_t R of all but these."""
         transition = self._pass(self._behind, self.t, self.x, fired)
         node = Node(
             self._behind,
@@ -459,16 +480,47 @@ class Node:
             clock=self.clock and CLOCK not in fired,
             root=self._root or self,
         )
-        size, extra = self.space.dim, len(self.parameters.names)
-        if not extra:
+        size, behind, extra = self.space.dim, node.space.dim, len(self.parameters.names)
+        if self.dim == size and node.dim == behind:
             matrix = np.array(self._reset_by_state(transition, fired, node), dtype=float)
             return node, matrix, self._reset_by_time(transition, fired, node)
-        matrix = np.zeros((node.space.dim + extra, size + extra))
-        # First, since it may find what is asked for by the state as well.
-        matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
-        matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
-        matrix[node.space.dim :, size:] = np.eye(extra)
-        return node, matrix, self._reset_by_time(transition, fired, node)
+        matrix = np.zeros((node.dim, self.dim))
+        if extra:  # first, since it may find what is asked for by the state as well
+            matrix[:behind, -extra:] = self._reset_by_parameters(transition, fired, node)
+            matrix[-extra:, -extra:] = np.eye(extra)
+        matrix[:behind, :size] = self._reset_by_state(transition, fired, node)
+        by_time = self._reset_by_time(transition, fired, node)
+        if node.remembered:
+            by_time = np.append(by_time, self._remember(node, matrix, by_time, transition.still))
+        return node, matrix, by_time
+
+    def _remember(self, node: Node, matrix: Array, by_time: Array, still: bool) -> Array:
+        """Rows of D R (dim_post, dim), in place, of what the mode behind remembers; and their D_t R.
+
+        What was remembered before goes on to be; what begins to be is that of the state behind, x_post.
+        """
+        system, behind, known = node.system, node.space.dim, list(self.remembered)
+        rows, begun = matrix[behind : behind + len(node.remembered)], []
+        for k, (name, value) in enumerate(node.remembered.items()):
+            if name in self.remembered and self.remembered[name] == value:
+                rows[k, self.space.dim + known.index(name)] = 1.0
+            else:
+                begun.append(k)
+        found = np.zeros(len(rows))
+        if not begun:
+            return found
+        by_state = system.remembered_by_state(node.t, node.x, node.mode)
+        if by_state is None:
+            at = node.space
+            by_state = tangent_derivative(lambda x: system.remembered_at(node.t, x, node.mode), at, node.x)
+        rows[begun] = by_state[begun] @ matrix[:behind]
+        if not still:
+            by_clock = derivative(lambda h: system.remembered_at(node.t + h, node.x, node.mode), TIME_STEP)
+            found[begun] = (by_state @ by_time + by_clock)[begun]
+        if self.parameters.names:
+            directly = self.parameters.derivative(system, lambda s: s.remembered_at(node.t, node.x, node.mode))
+            rows[begun, -len(self.parameters.names) :] += directly[begun]
+        return found
 
     def _pass(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> Transition:
         """The event as the run itself met it, or as a neighbouring one does that meets only some of the guards here."""
@@ -522,3 +574,10 @@ class Node:
                 " states close by; it lies on the boundary between the two"
             )
         return transition.x
+
+
+def _filled(vector: Array, size: int) -> Array:
+    """A vector followed by zeros up to a size."""
+    found = np.zeros(size)
+    found[: len(vector)] = vector
+    return found

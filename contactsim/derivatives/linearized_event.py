@@ -112,7 +112,7 @@ class EventLinearization:
         """Basis (n_pre, r) of the variations that the constraints of the mode before the event allow."""
         node = self.data.root
         basis = directions(projector(node.system, node.mode, node.t, node.x))
-        return scipy.linalg.block_diag(basis, np.eye(len(node.parameters.names)))
+        return scipy.linalg.block_diag(basis, np.eye(node.dim - len(basis)))
 
     @property
     def saltation(self) -> Array:
@@ -216,6 +216,45 @@ class EventLinearization:
         return matrix
 
 
+class RememberingEvent(EventLinearization):
+    """The derivative of an event of modes that remember numbers, which are varied with the state.
+
+    A plugin may answer for the state alone: what is remembered is then that of the B-derivative.
+
+    Args:
+        data: the event, with what is remembered.
+        panel, events: as of the event.
+        alone: the event as plugins know it, of the state alone.
+    """
+
+    def __init__(self, data: EventData, panel: Panel, events: tuple[Event, ...], alone: EventLinearization) -> None:
+        super().__init__(data, panel.of_memory(data), events)
+        self._alone = None if self._panel is panel else alone
+
+    @property
+    def saltation(self) -> Array:
+        """The one matrix (n_post, n_pre) of the event."""
+        found = super().saltation
+        return found if self._alone is None else self.apply(np.eye(self.data.root.dim)).T
+
+    def apply(self, dx: Array) -> Array:
+        """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
+        found = super().apply(dx)
+        if self._alone is None:
+            return found
+        before, behind = _of_state(self.data.root), _of_state(self.data.after or self.data.root)
+        alone = np.zeros_like(dx)
+        alone[..., before] = dx[..., before]
+        found[..., behind] += self._alone.apply(dx[..., before]) - super().apply(alone)[..., behind]
+        return found
+
+
+def _of_state(node: Node) -> Array:
+    """Places of a variation (dim,) that are not of what is remembered."""
+    size, count = node.space.dim, len(node.remembered)
+    return np.r_[0:size, size + count : node.dim]
+
+
 def event_data(
     events: tuple[Event, ...], behind: HybridSystem, goes_on: bool, tolerances: Tolerances, parameters: Parameters
 ) -> EventData:
@@ -308,6 +347,18 @@ class Panel:
         if self._failed is not None:
             raise self._failed
         raise NonDifferentiableError(f"no event derivative accepts the event at t = {data.time:.9g} s")
+
+    def of_memory(self, data: EventData) -> Panel:
+        """The panel for an event with what is remembered: itself, or the B-derivative if the first speaks of less."""
+        plugin, still = self.ask(data, lambda plugin: plugin), np.zeros((1, data.root.dim))
+        try:
+            applied(plugin, data, still)
+        except ContactSimError:
+            return self
+        except Exception:
+            general = registry.load("event_derivatives", "bouligand")
+            return Panel([("bouligand", general())])
+        return self
 
     def _warn(self, name: str, error: Exception) -> None:
         reason = str(error) if isinstance(error, Misshapen) else f"it raises {type(error).__name__}: {error}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +25,7 @@ from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event, Trajectory
 from .contract import EventDerivative
 from .event_linearization import Parameters
-from .linearized_event import EventLinearization, Panel, event_data, panel_of
+from .linearized_event import EventLinearization, Panel, RememberingEvent, event_data, panel_of
 from .saltation import is_identity
 from .variational import ArcVariation
 from .zero import SAME
@@ -72,12 +72,14 @@ class RunDerivative:
             raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
         demand(integrator, tolerances or Tolerances())
         self.trajectory = trajectory
-        self._parameters = Parameters(parameters)
+        self._parameters, self._all = Parameters(parameters), Parameters(parameters, memory=True)
         self.tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
         self.integrator = integrator
         self._panel = panel_of(plugins)
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
+        self._remembering: dict[Piece, Piece] = {}
+        self._told: dict[Piece, tuple[tuple[Event, ...], Any, bool, Tolerances]] = {}  # of events that remember
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
 
     def __repr__(self) -> str:
@@ -109,9 +111,46 @@ class RunDerivative:
     def _event(self, events: tuple[Event, ...], behind: Any, goes_on: bool) -> EventLinearization:
         first = events[0]
         tolerances = first.system.tolerances or self.tolerances
-        data = event_data(events, behind, goes_on, tolerances, self._parameters)
+        told = events, behind, goes_on, tolerances
+        data = event_data(*told, self._parameters)
         self._panel.ask(data, lambda plugin: plugin)  # one of them accepts it
-        return EventLinearization(data, self._panel, events)
+        found = EventLinearization(data, self._panel, events)
+        if first.system.remembered(first.mode_pre) or behind.remembered(events[-1].mode_post):
+            self._told[found] = told
+        return found
+
+    def with_memory(self, piece: Piece) -> Piece:
+        """A piece as variations follow it: with what its modes remember, see `hybrid.abilities.Memories`."""
+        if piece not in self._remembering:
+            found: Piece = piece
+            if isinstance(piece, ArcVariation):
+                if piece.arc.system.remembered(piece.arc.mode):
+                    found = ArcVariation(piece.arc, self._all, self.tolerances, self.integrator)
+            elif piece in self._told:
+                data = event_data(*self._told[piece], self._all)
+                found = RememberingEvent(data, self._panel, piece.events, piece)
+            self._remembering[piece] = found
+        return self._remembering[piece]
+
+    def followed(self, t0: float | None = None, t1: float | None = None) -> Iterator[Stretch]:
+        """`stretches` of pieces with what their modes remember, of which variations at the start are zero."""
+        return map(self.with_memory_in, self.stretches(t0, t1))
+
+    def with_memory_in(self, stretch: Stretch) -> Stretch:
+        """A stretch of a piece `with_memory`."""
+        return Stretch(self.with_memory(stretch.piece), stretch.t0, stretch.t1)
+
+    def widened(self, variations: Array, t0: float | None) -> Array:
+        """Variations (m, n + p) with zeros (m, n + k + p) for what the mode at a time remembers."""
+        system, _, _, mode = self._place(t0)
+        count, n = len(system.remembered(mode)), variations.shape[1] - len(self.carried)
+        return np.insert(variations, [n] * count, 0.0, axis=1) if count else variations
+
+    def narrowed(self, variations: Array, t1: float | None) -> Array:
+        """Variations (m, n + p) at a time without what the mode there remembers."""
+        n, extra = self._dim_at(self.t1 if t1 is None else t1), len(self.carried)
+        count = variations.shape[1] - n - extra
+        return np.delete(variations, range(n, n + count), axis=1) if count else variations
 
     @lazy
     def dim(self) -> int:
@@ -172,16 +211,16 @@ class RunDerivative:
         Raises:
             NonDifferentiableError: an event between them has no single matrix.
         """
-        stretches = self.stretches(t0, t1)
+        stretches = list(self.followed(t0, t1))
         n = self._dim_at(self.t0 if t0 is None else t0)
-        extra = len(self._parameters.names)
-        variations = self._begin(t0)
+        variations = self.widened(self._begin(t0).T, t0).T
         with one_thread():
             for stretch in stretches:
                 own = stretch.piece.saltation if isinstance(stretch.piece, EventLinearization) else self.along(stretch)
                 if not is_identity(own):
                     variations = own @ variations
-        return variations[: len(variations) - extra, :n]
+        variations = self.narrowed(variations.T, t1).T
+        return variations[: len(variations) - len(self.carried), :n]
 
     @lazy
     def radius(self) -> float:
@@ -193,10 +232,10 @@ class RunDerivative:
         Raises:
             NonDifferentiableError: an event has no single matrix.
         """
-        variations, n = self._start, self.dim
+        variations, n = self.widened(self._start.T, None).T, self.dim
         before: tuple[float, Array] | None = None
         least = math.inf
-        for stretch in self.stretches():
+        for stretch in self.followed():
             if not isinstance(stretch.piece, EventLinearization):
                 variations = self.along(stretch) @ variations
                 continue
@@ -355,13 +394,13 @@ class RunDerivative:
 
     def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
         """Variations (m, n_end + p) of `variations` (m, n_start + p) of the state and of the parameters."""
-        variations = variations @ self._begin(t0).T
-        for stretch in self.stretches(t0, t1):
+        variations = self.widened(variations @ self._begin(t0).T, t0)
+        for stretch in self.followed(t0, t1):
             if isinstance(stretch.piece, EventLinearization):
                 variations = stretch.piece.apply(variations)
             else:
                 variations = variations @ self.along(stretch).T
-        return variations
+        return self.narrowed(variations, t1)
 
     def matrices(self, times: Sequence[float]) -> list[Array]:
         """Discrete transition matrices between successive `times`, with the events inside (Kong and others, eq. 33)."""
@@ -409,9 +448,9 @@ class RunDerivative:
 
     def _through(self, times: Sequence[float], variations: Array) -> list[Array]:
         """Variations (m, n + p) behind what happens at each of some rising times, of those at the start of the run."""
-        now, left = variations @ self._start.T, list(times)
+        now, left = self.widened(variations @ self._start.T, None), list(times)
         found: list[Array] = []
-        for stretch in self.stretches(None, max(times, default=self.t0)):
+        for stretch in self.followed(None, max(times, default=self.t0)):
             piece = stretch.piece
             if isinstance(piece, EventLinearization):
                 now = piece.apply(now)
@@ -419,8 +458,9 @@ class RunDerivative:
             inside = [t for t in left if t < stretch.t1]
             with one_thread():
                 *at, end = piece.through([stretch.t0, *inside, stretch.t1], now.T)[1:]
-            found, now, left = found + [value.T for value in at], end.T, left[len(inside) :]
-        return found + [now] * len(left)
+            found += [self.narrowed(value.T, t) for t, value in zip(inside, at, strict=True)]
+            now, left = end.T, left[len(inside) :]
+        return found + [self.narrowed(now, t) for t in left]
 
     def _tell_of(self, names: tuple[str, ...]) -> None:
         """Warn of a parameter that moves the ground off what touches it at the start, or into it."""

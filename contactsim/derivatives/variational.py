@@ -42,7 +42,8 @@ class ArcVariation:
 
     Args:
         arc: the arc.
-        parameters: what else variations are taken of; their variations follow those of the state and stay constant.
+        parameters: what else variations are taken of, and whether of what the mode remembers; both follow the state,
+            these last, and stay constant.
         tolerances: rtol and atol of the variations.
         integrator: name of the method of `dense`; `propagate` takes that of `collocation`, and so does "automatic" on
             arcs that are stiff.
@@ -54,7 +55,8 @@ class ArcVariation:
         self._tolerances, self._method, self._automatic = tolerances, method(integrator), integrator == AUTOMATIC
         self.t0, self.t1 = arc.t0, arc.t1
         self.space = arc.system.space(arc.mode) or Euclidean(len(arc(arc.t0)))
-        self.dim = self.space.dim + len(parameters.names)
+        self.remembered = tuple(parameters.remembered(arc.system, arc.mode))
+        self.dim = self.space.dim + len(self.remembered) + len(parameters.names)
         self._flows: dict[int, Flow] = {}  # by segment, with the references that hold there
         self._segment = -1
         self._others: tuple[int, dict[int, tuple[HybridSystem, Flow]]] = (-1, {})
@@ -81,7 +83,7 @@ class ArcVariation:
         return segment(t)
 
     def field(self, t: float) -> Array:
-        """F (dim,) at a time of the arc, zero for the parameters."""
+        """F (dim,) at a time of the arc, zero for what stays constant."""
         field = np.zeros(self.dim)
         field[: self.space.dim] = self._flow.field(t, self.state(t))
         return field
@@ -92,7 +94,7 @@ class ArcVariation:
         return self._flow.input_matrix(t, x)
 
     def matrices(self, t: float) -> tuple[Array, Array]:
-        """A = D_x f - ad(f) (n, n) and D_p f (n, len(parameters)) at a time of the arc."""
+        """A = D_x f - ad(f) (n, n) and D_p f (n, dim - n), by what stays constant, at a time of the arc."""
         if self._last is None or self._last[0] != t:
             self._last = (t, *self._matrices(t))
         return self._last[1:]
@@ -109,7 +111,10 @@ class ArcVariation:
             jacobian = tangent_derivative(lambda point: self._flow.field(t, point), self.space, x)
         bracket = self.space.bracket(self._flow.field(t, x))
         matrix = jacobian if bracket is None else jacobian - bracket
-        return matrix, self._by_parameters(t, x)
+        if not self.remembered:
+            return matrix, self._by_parameters(t, x)
+        remembered = self.arc.system.by_remembered(self._flow, t, x)
+        return matrix, np.hstack([remembered, self._by_parameters(t, x)])
 
     def _by_parameters(self, t: float, x: Array) -> Array:
         names = self._parameters.names
@@ -188,7 +193,7 @@ class ArcVariation:
         cuts = [*range(0, len(self._starts), PANEL), len(self._starts)]
         accuracy = LEFT_OUT * self._tolerances.rtol
         own = [self.arc.system.parameter_scale(name) for name in self._parameters.names]
-        sizes = np.concatenate([np.ones(self.space.dim), own])
+        sizes = np.concatenate([np.ones(self.dim - len(own)), own])
         return [Interpolated(self.matrix, edges[a : b + 1], accuracy, sizes) for a, b in pairwise(cuts)]
 
     def _by_steps(self, t0: float, t1: float, variations: Array) -> Array:
@@ -234,13 +239,13 @@ class ArcVariation:
         return value
 
     def matrix(self, t: float) -> Array:
-        """A with the columns of the parameters, whose variations are constant: (dim, dim)."""
-        matrix, by_parameters = self.matrices(t)
-        if not by_parameters.shape[1]:
+        """A with the columns of what stays constant: (dim, dim)."""
+        matrix, by_constants = self.matrices(t)
+        if not by_constants.shape[1]:
             return matrix
         n = self.space.dim
         whole = np.zeros((self.dim, self.dim))
-        whole[:n, :n], whole[:n, n:] = matrix, by_parameters
+        whole[:n, :n], whole[:n, n:] = matrix, by_constants
         return whole
 
     def dense(self, t0: float, t1: float, variations: Array):  # type: ignore[no-untyped-def]
@@ -253,10 +258,10 @@ class ArcVariation:
             return self._by_collocation(t0, t1, variations)
 
         def rate(t: float, flat: Array) -> Array:
-            matrix, by_parameters = self.matrices(t)
+            matrix, by_constants = self.matrices(t)
             out = matrix @ flat.reshape(n, width)
             if len(fixed):
-                out += by_parameters @ fixed
+                out += by_constants @ fixed
             return out.ravel()
 
         solution = scipy.integrate.solve_ivp(

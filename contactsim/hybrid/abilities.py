@@ -250,6 +250,30 @@ class Sensitivities:
         return {}
 
 
+class Memories:
+    """Numbers that its modes remember of where they began, such as a direction along which friction goes on to act.
+
+    Neighbouring runs remember others, so that they are varied with the state. Two modes in which a number of the same
+    name has the same value, on both sides of an event, remember it from before; any other was set behind the event.
+    """
+
+    def remembered(self, mode: Any) -> Mapping[Hashable, Any]:
+        """{name: value} of the numbers (k) that a mode remembers; here none."""
+        return {}
+
+    def remembered_at(self, t: float, x: Array, mode: Any) -> Array:
+        """What the mode would remember if it began at (t, x), as coordinates (k,) that are zero for what it does."""
+        return np.zeros(len(self.remembered(mode)))
+
+    def remembered_by_state(self, t: float, x: Array, mode: Any) -> Array | None:
+        """D_x (k, dim) of `remembered_at` where the mode began; None: it is differenced."""
+        return None
+
+    def by_remembered(self, flow: Any, t: float, x: Array, guard: Hashable = None) -> Array:
+        """Derivatives by these coordinates of the field (dim, k) of one of its flows, or of one of its guards (k,)."""
+        raise InputError(f"a {type(self).__name__} remembers numbers in its modes; give it a by_remembered, too")
+
+
 class Forces:
     """Forces and energy of a state."""
 
@@ -369,6 +393,7 @@ ABILITIES = (
     Words,
     Parameters,
     Sensitivities,
+    Memories,
     Forces,
     Frames,
     Audit,

@@ -320,7 +320,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points, spheres or rims on planes or hills, under PD, held torques, any drive."""
 
-    interface = 45  # of the engines of contactsim that it was written for
+    interface = 46  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

@@ -600,6 +600,10 @@ void reduce_forces(const Robot& robot, Rows d, int columns, DerivativeScratch& s
     }
 }
 
+bool held_in_space(const ContactMode& mode, const Closed& closed) {
+    return closed.state == State::slip_held && rows_of(mode, closed) == 3;
+}
+
 // Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all
 // contacts; false where there is no ground.
 bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const double* q, Rows d, int columns,
@@ -608,7 +612,7 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
     const int nv = robot.nv, width = d.stride;
     const auto zeros = [&](Aligned& a) { set_zeros(a, mode.rows * width); };
     zeros(s.rates), zeros(s.change), zeros(s.direct);
-    int across = s.turned;
+    int across = s.turned, held = s.held;
     for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int count = rows_of(mode, closed);
@@ -644,7 +648,12 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const d
             const double gap = gap_of(mode, closed.contact, sweep, q);
             yield_by_state(closed, gap, &s.forces.rates[first], &open[first * nv], count, rates, direct, nv);
         }
-        if (turns || yields) {
+        const bool is_held = held >= 0 && held_in_space(mode, closed);
+        if (is_held) {  // friction turns with its direction, whatever the normal force does
+            const double pull = -closed.friction * s.forces.forces[first];
+            direct[1][held] = -pull * s.scratch.slip[i][1], direct[2][held] = pull * s.scratch.slip[i][0], ++held;
+        }
+        if (turns || yields || is_held) {
             for (int r = yields ? 0 : 1; r < count; ++r) {
                 const double* own = &s.scratch.row[(first + r) * nv];
                 for (int k = 0; k < nv; ++k) {
@@ -690,6 +699,11 @@ void add_turn(const Robot& robot, const Turn& turn, Scratch& s) {
 }
 
 }  // namespace
+
+int held_slips(const ContactMode& mode) {
+    const auto is_held = [&](const Closed& closed) { return held_in_space(mode, closed); };
+    return static_cast<int>(std::count_if(mode.closed.begin(), mode.closed.end(), is_held));
+}
 
 void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
     solve_inwards(sweep.mass.data(), robot.branches, b, padded(columns));
@@ -776,7 +790,7 @@ bool differentiate_terms(const Robot& robot, const ContactMode& mode, const doub
     if (!lay_rows(robot, held, q, v, s.scratch)) return false;
     s.acceleration.assign(a, a + robot.nv), s.forces.forces.assign(forces, forces + held.rows);
     s.forces.rates = s.scratch.rates;
-    s.turned = -1;
+    s.turned = s.held = -1;
     gather(robot, held, s);
     shifts(robot, s);
     subtract_needed(robot, s, d);

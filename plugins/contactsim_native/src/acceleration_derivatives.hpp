@@ -42,12 +42,16 @@ struct DerivativeScratch {
     Matrix loop_rates, loop_change;  // derivatives of C v and, accelerations held, of C a + C' v
     std::vector<int> places;         // of products
     int turned = -1;  // the first of columns by turns of the slips, each of its friction that turns; -1: none are asked
+    int held = -1;    // the first of columns by turns [rad] of the slips in space whose direction is held; likewise
 };
 
 // Derivatives (rows, stride) by tangent vectors (dq, dv) and whatever else `columns` stand for.
 struct ContactDerivatives {
     Aligned forces, rates;
 };
+
+// How many slips in space of a mode go along a direction that is held.
+int held_slips(const ContactMode& mode);
 
 // Columns of M^-1 B in place, of a factorised mass matrix; columns are a multiple of LANES.
 void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns);

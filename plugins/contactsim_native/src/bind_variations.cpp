@@ -126,9 +126,11 @@ nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directio
     demand(!drive.callback, "variations of a function that is called back");
     demand(path.size == robot.nq + robot.nv + drive.memory && path.dim == 2 * robot.nv + drive.memory,
            "states and tangent vectors of the robot");
-    demand(variations.ndim() == 2 && variations.shape(0) == std::size_t(path.dim), "variations (dim, m)");
+    demand(variations.ndim() == 2 && variations.shape(0) >= std::size_t(path.dim), "variations (dim + k, m)");
+    const int turns = static_cast<int>(variations.shape(0)) - path.dim;
+    demand(turns == 0 || turns == held_slips(mode), "turns of all slips in space whose direction is held");
     const References slips = references(mode, directions, straight);
-    const Motion motion{robot, mode, drive, slips.direction, straight};
+    const Motion motion{robot, mode, drive, slips.direction, straight, turns};
     control.rtol = rtol, control.atol = atol;
     const int width = static_cast<int>(variations.shape(1));
     const auto run = [&] {

@@ -104,7 +104,7 @@ bool row_of(const Arc& arc, const Thresholds& thresholds, const References& refe
     by_state.clear(nv, 2 * nv);
     arc.drive.by_state(arc.robot, by_state.rows());
     scratch.scratch.sweep.ground = arc.mode.terrain.at(t);
-    scratch.turned = -1;
+    scratch.turned = scratch.held = -1;
     if (!differentiate(arc.robot, arc.mode, references, x, x + arc.robot.nq, room.force.data(), by_state.rows(), 2 * nv,
                        scratch, &found)) {
         return false;

@@ -14,7 +14,8 @@ double Scheme::carried(double reach) const {
 
 namespace {
 
-// The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held). Part of that is that friction turns
+// The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held), what is held being torques and turns
+// of slips that go along a direction that is held. Part of that is that friction turns
 // with slips, which is fast where they are slow: v' = turned across v, `turned` being the last columns of `by_state`.
 struct Equation {
     std::vector<Bracket> brackets;
@@ -35,10 +36,12 @@ class Equations {
     }
 
     int turns() const { return turns_; }  // slips that turn
+    int held() const { return static_cast<int>(motion_.drive.held_on.size()) + motion_.turns; }
 
     bool at(double t, Equation& found) {
         const Robot& robot = motion_.robot;
-        room_.turned = 2 * robot.nv + static_cast<int>(motion_.drive.held_on.size());
+        room_.turned = 2 * robot.nv + held();
+        room_.held = motion_.turns ? room_.turned - motion_.turns : -1;
         const int columns = room_.turned + turns_;
         if ((turns_ || begins_) && !remember(path_.step_start[path_.piece(t)])) return false;
         drive(t);
@@ -715,17 +718,22 @@ class StepChoice {
 
 Ending propagate(const Motion& motion, const Path& path, const std::vector<Scheme>& schemes, const Control& control,
                  double t0, double first_step, double& t1, double* variations, int width) {
-    const int nv = motion.robot.nv, held = static_cast<int>(motion.drive.held_on.size());
-    const int kept = motion.drive.held_at - motion.robot.nq + nv;  // row of the variations where those held begin
+    const int nv = motion.robot.nv, torques = static_cast<int>(motion.drive.held_on.size());
+    const int kept = motion.drive.held_at - motion.robot.nq + nv;  // row of the variations where the torques begin
     Workplace<Room> workplace(motion.drive);
     Room& room = workplace.room();
     Equations equations(motion, path, room.scratch);
     Step& step = room.step;
+    const int held = equations.held();
     step.begin(nv, held, width);
-    Matrix now;
-    now.clear(path.dim, width);
-    for (int r = 0; r < path.dim; ++r) std::copy_n(variations + r * width, width, now.rows()[r]);
-    const Start start{now.rows(), now.rows().from(nv), held ? now.rows().from(kept) : now.rows()};
+    Matrix now, held_rows;
+    now.clear(2 * nv, width), held_rows.clear(held, width);
+    for (int r = 0; r < 2 * nv; ++r) std::copy_n(variations + r * width, width, now.rows()[r]);
+    for (int r = 0; r < held; ++r) {
+        const int from = r < torques ? kept + r : path.dim + r - torques;
+        std::copy_n(variations + from * width, width, held_rows.rows()[r]);
+    }
+    const Start start{now.rows(), now.rows().from(nv), held_rows.rows()};
 
     const bool turns = equations.turns() > 0;
     const RunSteps run(path, turns);
@@ -775,7 +783,7 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
             return t1 = t, Ending::stuck;
         }
     }
-    for (int r = 0; r < path.dim; ++r) std::copy_n(now.rows()[r], width, variations + r * width);
+    for (int r = 0; r < 2 * nv; ++r) std::copy_n(now.rows()[r], width, variations + r * width);
     return Ending::reached;
 }
 

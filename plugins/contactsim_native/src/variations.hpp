@@ -46,11 +46,12 @@ struct Motion {
     const Drive& drive;        // gains or what is held; not a function that is called
     const double* directions;  // of slips, until a step of the run tells theirs
     double straight;
+    int turns = 0;  // rows of variations behind those of the state: turns of the slips in space that are held, if any
 };
 
 enum class Ending { reached, stuck, singular };
 
-// Variations (dim, width) at t1 of those at t0, in place: d(dx)/dt = (D_x f - ad(f)) dx. Where it is stuck or the rows
+// Variations (dim + turns, width) at t1 of those at t0, in place: d(dx)/dt = (D_x f - ad(f)) dx. Where it is stuck or the rows
 // of the mode depend on each other, `t1` becomes the time at which that was found. The methods are given by rising
 // numbers of stages.
 Ending propagate(const Motion& motion, const Path& path, const std::vector<Scheme>& schemes, const Control& control,
