@@ -24,12 +24,13 @@ from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
-from .closest_points.equations import Nearest, Pose, Settled, drift, settled
+from .closest_points.equations import Nearest, Settled
 from .closest_points.features import Circle, Feature, Line, Plane, Point
 from .closest_points.search import RimsAbove, Ruled, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
 from .crossed_rims import BothPlaces, ByNormal, ByPlace, Crossed, OnRim
-from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, one_of, poses_of, turned, turned_back
+from .nearest_features import around, met
 from .polyhedra import Polyhedron
 from .shapes import Region, length_of, turning
 
@@ -569,9 +570,7 @@ class RimOnPart(PassingPair):
         """Whether they cross far below both surfaces, on the far side of a sharp body."""
         if gap >= -DEEP or self.part.body is None:
             return False
-        return on_far_side(
-            (self.rim.body, self.part.body), (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)), gap
-        )
+        return on_far_side((self.rim.body, self.part.body), poses_of(place), gap)
 
     def away(self, place: Place) -> float:
         """A bound of the distance of disc and part [m], zero at least."""
@@ -829,10 +828,9 @@ class RimOnRim(RimOnPart):
         """
         if not held and self._face_to_face(place):
             return None
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
         try:
             with np.errstate(all="ignore"):
-                found = closest(self.rim.feature, self.part.feature, poses, self._towards(place)).nearest
+                found = closest(self.rim.feature, self.part.feature, poses_of(place), self._towards(place)).nearest
         except (SingularError, np.linalg.LinAlgError):
             return None
         return found if np.isfinite(found.y).all() else None
@@ -844,15 +842,13 @@ class RimOnRim(RimOnPart):
 
     def _settled(self, place: Place | Bodies) -> Settled | BothPlaces:
         """Closest points of places with leading axes and complex steps around one place."""
-        lead, here = place.o_a.shape[:-1], one_of(place)
+        here = one_of(place)
         nearest = self._nearest(here, held=True)
         if nearest is None:
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
         if (both := self._placed(place, here, nearest)) is not None:
             return both
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        y = np.broadcast_to(nearest.y, (*lead, len(nearest.y)))
-        return settled(self.rim.feature, self.part.feature, poses, y)
+        return around((self.rim.feature, self.part.feature), place, nearest.y)
 
     def _placed(self, place: Place | Bodies, here: Place, found: Nearest) -> BothPlaces | None:
         """The places on both rims around those of one place; None where both discs are tilted enough."""
@@ -877,22 +873,13 @@ class RimOnRim(RimOnPart):
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates."""
         found = self._settled(bodies)
-        if isinstance(found, BothPlaces):
-            return found.meet(bodies)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
+        return found.meet(bodies) if isinstance(found, BothPlaces) else met(found, bodies)
 
 
 def _angle_of(R: Array, o: Array, circle: Circle, x: Array) -> float:
     """Where on a circle across z a point x (3,) is."""
     out = (x - o) @ R - circle.centre
     return float(np.arctan2(out[1], out[0]))
-
-
-def one_of(place: Place | Bodies) -> Place:
-    """The place around which others are, with leading axes and complex steps."""
-    lead = place.o_a.shape[:-1]
-    return Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
 
 
 def rim_on(rim: Rim, part: Part) -> RimOnPart:

@@ -30,17 +30,30 @@ from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ...errors import SimulationError, SingularError
 from ..zero import BULGE, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES
-from .closest_points.equations import Pose, Settled, drift, settled
 from .closest_points.features import Ellipsoid, Feature, Line, Plane, Slant
 from .closest_points.search import Ruled, closest
-from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
-from .rims import TINY, Endless, Lined, Part, Ridge, Rim, RoundEnd, Slope, Z, one_of
+from .features import (
+    Bodies,
+    Meet,
+    PassingPair,
+    Place,
+    Recent,
+    at,
+    cross,
+    dot,
+    key_of,
+    one_of,
+    poses_of,
+    turned,
+    turned_back,
+)
+from .nearest_features import RootedFeatures
+from .rims import TINY, Endless, Lined, Part, Ridge, Rim, RoundEnd, Slope, Z
 from .shapes import Region
 
 SAMPLES = np.linspace(0.0, 1.0, 33)  # of the normals of lines, among which the largest gap is looked for
 ROUNDS = 100  # of Newton's method or halving to it; some ten do
 TURNED = 1e-15  # rad: a step that is rounding
-KEPT = 8  # places of which what touches is kept
 
 
 class Touching(NamedTuple):
@@ -118,7 +131,7 @@ def across_ball(a: Array, way: Array) -> Normals:
 
 
 @dataclass(frozen=True, eq=False)
-class YieldingRim(PassingPair):
+class YieldingRim(RootedFeatures, PassingPair):
     """A rim of A against the faces, edges or sides of B: see the head of this module.
 
     Attributes:
@@ -182,18 +195,13 @@ class YieldingRim(PassingPair):
     # --- which part is nearest ----------------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> dict[bytes, tuple[Touching | None, float]]:
-        """What touches at the last places: gaps, regions and rows ask for the same ones."""
-        return {}
+    def _known(self) -> Recent[tuple[Touching | None, float]]:
+        """What touches at the last places."""
+        return Recent()
 
     def _nearest(self, place: Place) -> tuple[Touching | None, float]:
         """The part that touches at one place, or would, and a bound of the distance of all others."""
-        key = b"".join(np.asarray(part).tobytes() for part in place)
-        if key not in self._known:
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            self._known[key] = self._looked_for(place)
-        return self._known[key]
+        return self._known.of(key_of(place), lambda: self._looked_for(place))
 
     def _looked_for(self, place: Place) -> tuple[Touching | None, float]:
         c = (place.o_a + place.R_a @ self.own.centre - place.o_b) @ place.R_b
@@ -312,7 +320,7 @@ class YieldingRim(PassingPair):
 
         Discs that look the same way meet by their rims alone, with normals across their axes.
         """
-        disc, poses = self.parts[k], (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
+        disc, poses = self.parts[k], poses_of(place)
         assert isinstance(disc, Rim)
         outward = self.rim.end * place.R_a[:, 2], disc.end * place.R_b[:, 2]
         if outward[0] @ outward[1] > 0.0:
@@ -386,37 +394,31 @@ class YieldingRim(PassingPair):
         """The signed distance from a part."""
         plane = self._plane(place, region)
         if plane is None:
-            return self._settled(place, region)[0].gap
+            return super().gap(place, region)
         n, a = turned(place.R_b, plane.normal), place.R_a[..., 2]
         T = lowest(self.rim.radius, n, a).T
         c = place.o_a + turned(place.R_a, self.own.centre)
         return (dot(n, c - place.o_b - turned(place.R_b, plane.centre)) - T)[..., 0]
 
-    def _settled(self, place: Place | Bodies, region: Region) -> Settled:
-        """Closest points with a straight part, at places with leading axes and complex steps around one place."""
-        lead, touching = place.o_a.shape[:-1], self._nearest(one_of(place))[0]
+    def _root(self, place: Place, region: Region) -> Array:
+        """Of the part that is nearest."""
+        touching, _ = self._nearest(place)
         assert touching is not None
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        y = np.broadcast_to(touching.y, (*lead, len(touching.y)))
-        return settled(self.own, self._feature(region), poses, y)
+        return touching.y
 
-    def _feature(self, region: Region) -> Feature:
+    def _features(self, region: Region) -> tuple[Feature, Feature]:
         part = self.parts[region[0] - 1]
         if isinstance(part, Rim):
-            return spheroid(part)
+            return self.own, spheroid(part)
         if isinstance(part, RoundEnd):
-            return part.feature
+            return self.own, part.feature
         assert isinstance(part, Lined)
-        return _feature_of(part.ruled)
+        return self.own, _feature_of(part.ruled)
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates."""
         plane = self._plane(bodies, region)
-        if plane is not None:
-            return self._on_plane(bodies, plane)
-        found = self._settled(bodies, region)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
+        return super().meet(bodies, region) if plane is None else self._on_plane(bodies, plane)
 
     def _on_plane(self, bodies: Bodies, plane: Plane) -> Meet:
         """x = c - y / T with y = R^2 t + b^2 h a, n' = w_B x n and a' = w_A x a; T T' = -(R^2 - b^2) h h'."""
