@@ -25,7 +25,7 @@ from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Settled
-from .closest_points.features import Circle, Feature, Line, Plane, Point
+from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
 from .crossed_rims import BothPlaces, ByNormal, ByPlace, Crossed, OnRim
@@ -280,48 +280,6 @@ class Rim(_OfCylinder):
     def margins(self, x: Array, m: Array) -> list[Margin]:
         """Its tilt, and how far the normal leans away from that of the side, as a way [m]."""
         return [self.tilt(m), Margin(self.radius * (self.end * m[..., 2] + self.lean), *SMOOTHLY)]
-
-
-@dataclass(frozen=True, eq=False)
-class RoundEnd(Part):
-    """The half ball at the end of a capsule along z, the one with the sign `end`.
-
-    Attributes:
-        radius, half: of the capsule, and half of its length between the ends [m].
-    """
-
-    radius: float
-    half: float
-    end: float
-    ends = 1
-
-    @cached_property
-    def feature(self) -> Point:  # type: ignore[override]
-        """Its ball."""
-        return Point(self.end * self.half * Z, self.radius)
-
-    @property
-    def extent(self) -> float:  # type: ignore[override]
-        """Of its tip."""
-        return self.half + self.radius
-
-    @property
-    def least(self) -> float:  # type: ignore[override]
-        """The smaller one of both."""
-        return min(self.radius, self.half)
-
-    @cached_property
-    def rows(self) -> Array:
-        """How far its normal leans from that of the side to its end, as a way (1, 7), as of `Lined`."""
-        return np.array([[0.0, 0.0, 0.0, 0.0, 0.0, self.end * self.radius, 0.0]])
-
-    def margins(self, x: Array, m: Array) -> list[Margin]:
-        """From the side, which has the same normal there [m]."""
-        return [Margin(m @ self.rows[0, 3:6], *SMOOTHLY)]
-
-    def bent(self, radius: float, x: Array, way: float) -> float:
-        """Its own."""
-        return self.radius
 
 
 class _OfPolyhedron(Part):

@@ -32,7 +32,7 @@ from .features import PassingPair, Place, Recent, key_of, one_of, poses_of, turn
 from .nearest_features import RootedFeatures, around
 from .rims import Z
 from .shapes import Region
-from .yielding_rims import SAMPLES, Hills
+from .yielding_rims import SAMPLES, Hills, spheroid
 
 SIDE = 2  # beside the pieces 0, below, and 1
 OWN, OTHER, ELSEWHERE = 1, 2, 3  # sides on which a region can be left: ends of the features of A, of B, other normals
@@ -61,9 +61,7 @@ class RoundBody:
         low, high = -self.half * Z, self.half * Z
         if self.kind == "capsule":
             return Point(low, self.radius), Point(high, self.radius)
-        flat = self.radius * np.array([1.0, 1.0, BULGE])
-        top = Point(high) if self.kind == "cone" else Ellipsoid(high, np.eye(3), flat)
-        return Ellipsoid(low, np.eye(3), flat), top
+        return spheroid(low, self.radius), Point(high) if self.kind == "cone" else spheroid(high, self.radius)
 
     @cached_property
     def sine(self) -> float:
