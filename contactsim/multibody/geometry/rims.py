@@ -453,7 +453,7 @@ class RimOnPart(PassingPair):
     @property
     def arm(self) -> float:
         """Distance of the rim from the origin of A [m]."""
-        return float(np.hypot(self.rim.radius, self.rim.half))
+        return self.rim.extent
 
     @property
     def extent_a(self) -> float:  # type: ignore[override]

@@ -135,7 +135,7 @@ class YieldingRim(RootedFeatures, PassingPair):
     @property
     def extent_a(self) -> float:  # type: ignore[override]
         """Of the rim."""
-        return float(np.hypot(self.rim.radius, self.rim.half))
+        return self.rim.extent
 
     @property
     def takes_over(self) -> bool:
