@@ -306,17 +306,17 @@ class RunDerivative:
         arc, names = self.trajectory.arcs[0], self._parameters.names
         system, x = arc.system, arc(arc.t0)
         matrix = np.eye(self.dim + len(names))
-        if system.prepared(self.t0, x) is not x:
+        is_prepared = system.prepared(self.t0, x) is not x
+        if is_prepared:
             space = self._first.space
             matrix[: self.dim, : self.dim] = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
         for k, name in enumerate(names):
-            matrix[: self.dim, self.dim + k] = self._start_by_parameter(system, x, name)
+            matrix[: self.dim, self.dim + k] = self._start_by_parameter(system, x, name, is_prepared)
         return matrix
 
-    def _start_by_parameter(self, system: HybridSystem, x: Array, name: str) -> Array:
+    def _start_by_parameter(self, system: HybridSystem, x: Array, name: str, is_prepared: bool) -> Array:
         """D_p (n,) of what a run makes of the user's state `x`: it prepares it, and an impact may throw it at once."""
-        parameter, is_prepared = Parameters((name,)), system.prepared(self.t0, x) is not x
-        thrown = self.trajectory.arcs[0].event
+        parameter, thrown = Parameters((name,)), self.trajectory.arcs[0].event
         if thrown is None or thrown.fired or not thrown.transition.impulses:
             if not is_prepared:
                 return np.zeros(self.dim)

@@ -21,11 +21,12 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ..zero import ARC, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES, RIM
-from .closest_points.equations import Pose, Settled, across_slants, drift, settled
+from .closest_points.equations import Settled, across_slants, settled
 from .closest_points.features import Slant
 from .convex import Convex, capsule, cone, on_far_side, polyhedron
 from .edges import Lines, of_segments
-from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, poses_of, turned
+from .nearest_features import NearestFeatures
 from .polyhedra import Polyhedron
 from .rims import SMOOTHLY, Margin, Z
 from .shapes import Region
@@ -221,8 +222,7 @@ class ConeSideOnLine(PassingPair):
 
     def on_far_side(self, place: Place, gap: float) -> bool:
         """Whether they cross far below both surfaces, on the far side of a sharp body."""
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return gap < -DEEP and on_far_side(self._bodies, poses, gap)
+        return gap < -DEEP and on_far_side(self._bodies, poses_of(place), gap)
 
     def away(self, place: Place) -> float:
         """A bound of the distance of the cone and the edge [m], zero at least."""
@@ -267,7 +267,7 @@ def bend_of_side(
 
 
 @dataclass(frozen=True, eq=False)
-class ConeSideOnCone(PassingPair):
+class ConeSideOnCone(NearestFeatures, PassingPair):
     """The sides of two cones along z, their origins half way up, across each other.
 
     Their normals are those of `closest_points.equations.across_slants`, the closest points those of its equations. The
@@ -319,17 +319,17 @@ class ConeSideOnCone(PassingPair):
         one, two = self.sides_of
         return across_slants(place.R_a[..., 2], one.sine, place.R_b[..., 2], two.sine)
 
-    def _settled(self, place: Place | Bodies, sense: int) -> Settled:
-        """The closest points with leading axes: see the head of this module."""
+    def _settled(self, place: Place | Bodies, region: Region) -> Settled:
+        """In closed form: see the head of this module."""
         (one, two), (level, over, _) = self.sides_of, self._across(place)
-        n, poses = level + sense * over, (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
+        n = level + region[0] * over
         apart = place.o_a + turned(place.R_a, one.centre) - place.o_b - turned(place.R_b, two.centre)
         axes = place.R_a[..., 2], place.R_b[..., 2]
         # apart + s_A (b_A + sine_A n) = s_B (b_B - sine_B n) + g n, of which both brackets are along the sides.
         along = np.stack([axes[0] + one.sine * n, two.sine * n - axes[1], -n], axis=-1)
         slides = np.linalg.solve(along, -apart[..., None])[..., 0]
         y = np.concatenate([n, slides[..., 2:], slides[..., :2]], axis=-1)
-        return settled(one, two, poses, y)
+        return settled(one, two, poses_of(place), y)
 
     def _crosses(self, place: Place) -> bool:
         """Whether some of their lines lie across each other."""
@@ -352,18 +352,8 @@ class ConeSideOnCone(PassingPair):
 
     def _best(self, place: Place) -> tuple[int, Settled]:
         """The sense of the larger gap, which is that of the bodies, and the closest points."""
-        both = [(sense, self._settled(place, sense)) for sense in SENSES]
+        both = [(sense, self._settled(place, (sense,))) for sense in SENSES]
         return max(both, key=lambda one: float(one[1][0].gap))
-
-    def gap(self, place: Place, region: Region) -> Array:
-        """The signed distance of the sides."""
-        return self._settled(place, region[0])[0].gap
-
-    def meet(self, bodies: Bodies, region: Region) -> Meet:
-        """Point, normal and rates: see `closest_points.equations`."""
-        found = self._settled(bodies, region[0])
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
 
     def region(self, place: Place) -> Region:
         """The sense of the larger gap."""
@@ -377,7 +367,7 @@ class ConeSideOnCone(PassingPair):
         found = self._best(place)[1]
         gap = float(found[0].gap)
         touch = all(float(margin.value) > margin.begin for margin in self._margins(found)) and gap > -self.deepest
-        touch = touch and not on_far_side(self._bodies, (Pose(*place[:2]), Pose(*place[2:])), gap)
+        touch = touch and not on_far_side(self._bodies, poses_of(place), gap)
         return (gap, True) if touch else (max(gap, away) + OFF, False)
 
     def away(self, place: Place) -> float:
@@ -396,7 +386,7 @@ class ConeSideOnCone(PassingPair):
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """How far it is from its end, and a little beyond it [m]."""
-        margin = self._margins(self._settled(place, region[0]))[side]
+        margin = self._margins(self._settled(place, region))[side]
         return margin.value - margin.end
 
     def piece(self, place: Place, region: Region) -> Region | None:

@@ -22,9 +22,8 @@ from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ...hybrid.flow import Looks
 from ..zero import ARC, BESIDE, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
-from .closest_points.equations import Pose
 from .convex import on_far_side, polyhedron
-from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, poses_of, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
 
@@ -156,8 +155,7 @@ class EdgeOnEdge(PassingPair):
             return self.radius_a - distance > max(end, 0.0) + DEEP
         if distance >= -DEEP or self.rounding or not (len(self.one.loops) and len(self.two.loops)):
             return False
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return on_far_side((polyhedron(self.one), polyhedron(self.two)), poses, distance)
+        return on_far_side((polyhedron(self.one), polyhedron(self.two)), poses_of(place), distance)
 
     def _raised(self, place: Place, lines: Lines) -> float:
         """By how much it is raised [m]."""

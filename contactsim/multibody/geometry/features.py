@@ -15,8 +15,9 @@ With region guards a pair says where the point of contact leaves its features.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,10 +25,13 @@ from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ..kinematics.plane_ground import EPS
 from ..zero import OFF, RIM, ROUND_RIM
+from .closest_points.equations import Pose
 from .shapes import Region, Shape
 
 CONE = 100  # sides of a region at which a normal leaves those of a corner: this many, and the number of an edge there
 NO_EDGES = np.zeros((0, 3))
+KEPT = 16  # keys of which what was found is kept
+Found = TypeVar("Found")
 
 
 class Place(NamedTuple):
@@ -61,6 +65,36 @@ class Bodies(NamedTuple):
     V_b: Array
     A_a: Array
     A_b: Array
+
+
+def one_of(place: Place | Bodies) -> Place:
+    """The place around which others are, with leading axes and complex steps."""
+    lead = place.o_a.shape[:-1]
+    return Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
+
+
+def poses_of(place: Place | Bodies) -> tuple[Pose, Pose]:
+    """Those of A and B."""
+    return Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
+
+
+def key_of(place: Place) -> bytes:
+    """By which what was found at one place is known."""
+    return b"".join(np.asarray(part).tobytes() for part in place)
+
+
+class Recent(dict[Hashable, Found]):
+    """What was found last, by keys: gaps, regions, margins, rows and frames ask for the same places."""
+
+    def of(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        """What is known of a key; else what is found now, which is kept."""
+        found = self.get(key)
+        if found is None:
+            found = find()
+            if len(self) >= KEPT:
+                self.clear()
+            self[key] = found
+        return found
 
 
 class Meet(NamedTuple):

@@ -14,7 +14,7 @@ from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
 from .cylinders import Drum, Taper
 from .features import FeaturePair, PointOnSolid
 from .hulls import Hull
-from .rims import SMOOTHLY, End, Endless, Face, Lined, Part, Ridge, Rim, RimOnPart, RoundEnd, Side, Slope
+from .rims import SMOOTHLY, End, Endless, Face, Lined, Part, Ridge, Rim, RimOnPart, Side, Slope
 from .shapes import Block, HalfSpace
 from .smooth import SmoothOnSolid
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 UP = np.array([0.0, 0.0, 1.0])
 KINDS = {Face: "face", End: "cap", Endless: "endless", Ridge: "ridge", Side: "side", Slope: "slope", Rim: "rim"}
-KINDS[RoundEnd] = "ball"
 
 
 class PlainSurface(NamedTuple):
@@ -110,7 +109,7 @@ class PlainPart:
     Attributes:
         kind: which one.
         centre, axis: a point of its plane or line (3,) [m], of a slope its tip; its normal or direction (3,).
-        sine, radius: of the normals of a slope, and of what is around the line of a side, or a centre [m].
+        sine, radius: of the normals of a slope, and of what is around the line of a side [m].
         middle, half, around: of what is made of lines.
         body: the radius of the cylinder or cone that it is of, and half of the length [m]; zero of others.
         rows, limits: margins (m, 7) and (m, 2) that are linear in point and normal.
@@ -119,7 +118,7 @@ class PlainPart:
         whole: the body that it is a part of; None: it is without end.
     """
 
-    kind: Literal["face", "cap", "endless", "ridge", "side", "slope", "rim", "ball"]
+    kind: Literal["face", "cap", "endless", "ridge", "side", "slope", "rim"]
     centre: Array
     axis: Array
     sine: float
@@ -145,7 +144,7 @@ class PlainRimOnPart:
 
 
 class PlainYieldingPart(NamedTuple):
-    """A part with the normals of what is made of lines: see `yielding_rims.Normals`.
+    """A part with its normals, if it is an edge: see `yielding_rims.Normals`.
 
     Attributes:
         part: it.
@@ -328,9 +327,6 @@ def _part(part: Part) -> PlainPart:
         middle, half, around, rows, limits = part.middle, part.half, part.around, part.rows, part.limits
     elif isinstance(part.feature, Plane):
         centre, axis = part.feature.centre, part.feature.normal
-    if isinstance(part, RoundEnd):
-        centre, axis, radius = part.feature.centre, np.zeros(3), part.radius
-        rows, limits = part.rows, np.array([SMOOTHLY])
     if isinstance(part, Face):
         starts, into = part.border
         heights = -np.sum(starts * into, axis=1)[:, None]

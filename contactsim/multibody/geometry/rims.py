@@ -24,12 +24,13 @@ from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import DEEP, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
-from .closest_points.equations import Nearest, Pose, Settled, drift, settled
-from .closest_points.features import Circle, Feature, Line, Plane, Point
+from .closest_points.equations import Nearest, Settled
+from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
 from .crossed_rims import BothPlaces, ByNormal, ByPlace, Crossed, OnRim
-from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, one_of, poses_of, turned, turned_back
+from .nearest_features import around, met
 from .polyhedra import Polyhedron
 from .shapes import Region, length_of, turning
 
@@ -281,48 +282,6 @@ class Rim(_OfCylinder):
         return [self.tilt(m), Margin(self.radius * (self.end * m[..., 2] + self.lean), *SMOOTHLY)]
 
 
-@dataclass(frozen=True, eq=False)
-class RoundEnd(Part):
-    """The half ball at the end of a capsule along z, the one with the sign `end`.
-
-    Attributes:
-        radius, half: of the capsule, and half of its length between the ends [m].
-    """
-
-    radius: float
-    half: float
-    end: float
-    ends = 1
-
-    @cached_property
-    def feature(self) -> Point:  # type: ignore[override]
-        """Its ball."""
-        return Point(self.end * self.half * Z, self.radius)
-
-    @property
-    def extent(self) -> float:  # type: ignore[override]
-        """Of its tip."""
-        return self.half + self.radius
-
-    @property
-    def least(self) -> float:  # type: ignore[override]
-        """The smaller one of both."""
-        return min(self.radius, self.half)
-
-    @cached_property
-    def rows(self) -> Array:
-        """How far its normal leans from that of the side to its end, as a way (1, 7), as of `Lined`."""
-        return np.array([[0.0, 0.0, 0.0, 0.0, 0.0, self.end * self.radius, 0.0]])
-
-    def margins(self, x: Array, m: Array) -> list[Margin]:
-        """From the side, which has the same normal there [m]."""
-        return [Margin(m @ self.rows[0, 3:6], *SMOOTHLY)]
-
-    def bent(self, radius: float, x: Array, way: float) -> float:
-        """Its own."""
-        return self.radius
-
-
 class _OfPolyhedron(Part):
     """A part of a polyhedron.
 
@@ -494,7 +453,7 @@ class RimOnPart(PassingPair):
     @property
     def arm(self) -> float:
         """Distance of the rim from the origin of A [m]."""
-        return float(np.hypot(self.rim.radius, self.rim.half))
+        return self.rim.extent
 
     @property
     def extent_a(self) -> float:  # type: ignore[override]
@@ -569,9 +528,7 @@ class RimOnPart(PassingPair):
         """Whether they cross far below both surfaces, on the far side of a sharp body."""
         if gap >= -DEEP or self.part.body is None:
             return False
-        return on_far_side(
-            (self.rim.body, self.part.body), (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)), gap
-        )
+        return on_far_side((self.rim.body, self.part.body), poses_of(place), gap)
 
     def away(self, place: Place) -> float:
         """A bound of the distance of disc and part [m], zero at least."""
@@ -829,10 +786,9 @@ class RimOnRim(RimOnPart):
         """
         if not held and self._face_to_face(place):
             return None
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
         try:
             with np.errstate(all="ignore"):
-                found = closest(self.rim.feature, self.part.feature, poses, self._towards(place)).nearest
+                found = closest(self.rim.feature, self.part.feature, poses_of(place), self._towards(place)).nearest
         except (SingularError, np.linalg.LinAlgError):
             return None
         return found if np.isfinite(found.y).all() else None
@@ -844,15 +800,13 @@ class RimOnRim(RimOnPart):
 
     def _settled(self, place: Place | Bodies) -> Settled | BothPlaces:
         """Closest points of places with leading axes and complex steps around one place."""
-        lead, here = place.o_a.shape[:-1], one_of(place)
+        here = one_of(place)
         nearest = self._nearest(here, held=True)
         if nearest is None:
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
         if (both := self._placed(place, here, nearest)) is not None:
             return both
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        y = np.broadcast_to(nearest.y, (*lead, len(nearest.y)))
-        return settled(self.rim.feature, self.part.feature, poses, y)
+        return around((self.rim.feature, self.part.feature), place, nearest.y)
 
     def _placed(self, place: Place | Bodies, here: Place, found: Nearest) -> BothPlaces | None:
         """The places on both rims around those of one place; None where both discs are tilted enough."""
@@ -877,22 +831,13 @@ class RimOnRim(RimOnPart):
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates."""
         found = self._settled(bodies)
-        if isinstance(found, BothPlaces):
-            return found.meet(bodies)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
+        return found.meet(bodies) if isinstance(found, BothPlaces) else met(found, bodies)
 
 
 def _angle_of(R: Array, o: Array, circle: Circle, x: Array) -> float:
     """Where on a circle across z a point x (3,) is."""
     out = (x - o) @ R - circle.centre
     return float(np.arctan2(out[1], out[0]))
-
-
-def one_of(place: Place | Bodies) -> Place:
-    """The place around which others are, with leading axes and complex steps."""
-    lead = place.o_a.shape[:-1]
-    return Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
 
 
 def rim_on(rim: Rim, part: Part) -> RimOnPart:

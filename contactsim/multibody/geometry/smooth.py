@@ -11,7 +11,6 @@ gives their derivatives.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,21 +19,20 @@ from ...common.lazy import dataclass
 from ...errors import SingularError
 from ..zero import FAR_BODIES, TIED
 from .closest_points.ellipsoids import on_ring, on_slant
-from .closest_points.equations import Pose, Settled, drift, settled
 from .closest_points.features import Ellipsoid, Feature, Plane, Ring, Slant
 from .closest_points.search import closest
 from .cylinders import Drum, Taper
-from .features import Bodies, FeaturePair, Meet, Place, turned_back
+from .features import Place, poses_of, turned_back
 from .hulls import Hull
+from .nearest_features import RootedFeatures
 from .shapes import Region
 from .surfaces import Surface, surface_of
 
-KEPT = 8  # closest points, of so many regions and places
 STEPS = 100  # from feature to feature on the way to the nearest one
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothOnSolid(FeaturePair):
+class SmoothOnSolid(RootedFeatures):
     """An ellipsoid or sphere around the origin of A against a solid.
 
     Attributes:
@@ -78,17 +76,12 @@ class SmoothOnSolid(FeaturePair):
         slides = feature.slides @ place.R_b.T
         return np.asarray(way - slides.T @ (slides @ way))
 
-    @cached_property
-    def _found(self) -> dict[Any, tuple[Array, Settled]]:
-        """Closest points of the last places: gap, region, its margins, rows and frame ask for the same ones."""
-        return {}
+    def _features(self, region: Region) -> tuple[Feature, Feature]:
+        return self.own, self.surface.feature(region)
 
-    def _root(self, place: Place, feature: Feature, poses: tuple[Pose, Pose]) -> Array:
-        """y of the closest points of one place.
-
-        Raises:
-            SingularError: there are none, as where the centres are the same.
-        """
+    def _root(self, place: Place, region: Region) -> Array:
+        """The y of one place; where the centres are the same, there is none."""
+        feature, poses = self.surface.feature(region), poses_of(place)
         if isinstance(feature, Slant | Ring):
             assert isinstance(self.own, Ellipsoid)
             search = on_slant if isinstance(feature, Slant) else on_ring
@@ -98,40 +91,7 @@ class SmoothOnSolid(FeaturePair):
             return y
         return closest(self.own, feature, poses, self._towards(place, feature)).nearest.y
 
-    def _nearest(self, place: Place, region: Region) -> tuple[Array, Settled]:
-        """y of one place as it is found, and with sides, derivative and points to rounding."""
-        key = region, *(np.asarray(part).tobytes() for part in place)
-        found = self._found.get(key)
-        if found is None:
-            feature, poses = self.surface.feature(region), (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
-            y = self._root(place, feature, poses)
-            found = y, settled(self.own, feature, poses, y)
-            if len(self._found) >= KEPT:
-                self._found.clear()
-            self._found[key] = found
-        return found
-
-    def _settled(self, place: Place | Bodies, region: Region) -> Settled:
-        """The same for places with leading axes and complex steps around one place."""
-        lead, feature = place.o_a.shape[:-1], self.surface.feature(region)
-        here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
-        y, found = self._nearest(here, region)
-        if not lead and not any(map(np.iscomplexobj, place[:4])):
-            return found
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return settled(self.own, feature, poses, np.broadcast_to(y, (*lead, len(y))))
-
     # --- the contract -------------------------------------------------------------------------------------------
-
-    def gap(self, place: Place, region: Region) -> Array:
-        """The signed distance from the feature of the region."""
-        return self._settled(place, region)[0].gap
-
-    def meet(self, bodies: Bodies, region: Region) -> Meet:
-        """Point, normal and rates: see `closest_points.equations`."""
-        found = self._settled(bodies, region)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
 
     def region(self, place: Place) -> Region:
         """The nearest feature: from that of the centre on, over the sides that the nearest point is beyond."""

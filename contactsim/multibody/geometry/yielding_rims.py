@@ -7,14 +7,14 @@ normal n, with h = n . a and t = n - h a = a x (n x a), its lowest point along n
     x = c - (R^2 t + b^2 h a) / T,    T = sqrt(R^2 |t|^2 + b^2 h^2),
 
 for the centre c and the axis a, smooth across the disc that has no tilt. Over a plane n . y = d of the other body its
-gap is n . x - d. Over straight lines (an edge, the side of a capsule, cylinder or cone, see `closest_points.search`)
+gap is n . x - d. Over straight lines (an edge, or the side of a round body, see `yielding_rounds`)
 
     g(f) = n(f) . (c - p) - T - r
 
 is largest where both are nearest, among the normals of the edge, and those that point into the body of the rim. Where
 the lowest point leaves a face over its edge, g' is zero at the end of the normals of that edge: there both have one
-point, one normal and one gap, and so they are one contact, the regions of which are the faces, edges and sides. The row
-of its normal is the gradient of the gap, as of all contacts (see `pair_kinematics`).
+point, one normal and one gap, and so they are one contact, the regions of which are the faces and edges. The row of its
+normal is the gradient of the gap, as of all contacts (see `pair_kinematics`).
 """
 
 from __future__ import annotations
@@ -28,23 +28,33 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...common.lazy import dataclass
-from ...errors import SimulationError, SingularError
 from ..zero import BULGE, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES
-from .closest_points.equations import Pose, Settled, drift, settled
-from .closest_points.features import Ellipsoid, Feature, Line, Plane, Slant
-from .closest_points.search import Ruled, closest
-from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
-from .rims import TINY, Endless, Lined, Part, Ridge, Rim, RoundEnd, Slope, Z, one_of
+from .closest_points.features import Ellipsoid, Feature, Plane
+from .features import (
+    Bodies,
+    Meet,
+    PassingPair,
+    Place,
+    Recent,
+    at,
+    cross,
+    dot,
+    key_of,
+    one_of,
+    turned,
+    turned_back,
+)
+from .nearest_features import RootedFeatures
+from .rims import TINY, Endless, Part, Ridge, Rim
 from .shapes import Region
 
 SAMPLES = np.linspace(0.0, 1.0, 33)  # of the normals of lines, among which the largest gap is looked for
 ROUNDS = 100  # of Newton's method or halving to it; some ten do
 TURNED = 1e-15  # rad: a step that is rounding
-KEPT = 8  # places of which what touches is kept
 
 
 class Touching(NamedTuple):
-    """Which part of the other body is nearest: its number and gap, and y of the closest points of lines."""
+    """Which part of the other body is nearest: its number and gap, and y of the closest points of an edge."""
 
     number: int
     gap: float
@@ -93,37 +103,27 @@ class Hills(NamedTuple):
 
 
 class Normals(NamedTuple):
-    """Normals of straight lines: axes u, v, b (3, 3), and the angle f up to which they go from u to v."""
+    """Normals of an edge: axes u, v, b (3, 3), and the angle f up to which they go from u to v."""
 
     frame: Array
     span: float
 
 
-def normals_of(part: Lined) -> Normals:
-    """Those of an edge lead from its first face to the second; those of a side around it."""
-    if not isinstance(part, Ridge):
-        return Normals(part.ruled.frame, 2.0 * np.pi)
-    one, two = part.solid.into[part.number]
+def normals_of(edge: Ridge) -> Normals:
+    """Those of an edge, from its first face to the second."""
+    one, two = edge.solid.into[edge.number]
     first, last = (own @ other * own - other for own, other in ((one, two), (two, one)))
     first, last = first / np.linalg.norm(first), last / np.linalg.norm(last)
-    return Normals(np.array([first, -one, part.direction]), float(np.arctan2(-one @ last, first @ last)))
-
-
-def across_ball(a: Array, way: Array) -> Normals:
-    """Of a ball at this way (3,) from the middle of a rim with the axis a (3,): those in the plane of both."""
-    across = cross(a, way)
-    size = float(np.linalg.norm(across))
-    b = across / size if size > 0.0 else Ruled(np.zeros(3), a).frame[0]
-    return Normals(np.array([a, cross(b, a), b]), 2.0 * np.pi)
+    return Normals(np.array([first, -one, edge.direction]), float(np.arctan2(-one @ last, first @ last)))
 
 
 @dataclass(frozen=True, eq=False)
-class YieldingRim(PassingPair):
-    """A rim of A against the faces, edges or sides of B: see the head of this module.
+class YieldingRim(RootedFeatures, PassingPair):
+    """A rim of A against the faces and edges of B, or a half-space: see the head of this module.
 
     Attributes:
         rim: of a cylinder or cone along the z of A.
-        parts: plane and straight parts of B.
+        parts: faces and edges of B, the faces first, or the plane of a half-space.
         extent_b: largest distance of B from its origin [m]; None: it has no end.
     """
 
@@ -135,7 +135,7 @@ class YieldingRim(PassingPair):
     @property
     def extent_a(self) -> float:  # type: ignore[override]
         """Of the rim."""
-        return float(np.hypot(self.rim.radius, self.rim.half))
+        return self.rim.extent
 
     @property
     def takes_over(self) -> bool:
@@ -145,21 +145,21 @@ class YieldingRim(PassingPair):
     @cached_property
     def own(self) -> Ellipsoid:
         """The spheroid."""
-        return spheroid(self.rim)
+        return spheroid(self.rim.feature.centre, self.rim.radius)
 
     @cached_property
     def _flat(self) -> tuple[Array, Array, Array]:
         """Numbers (F,) of the plane parts, their normals (F, 3), and d (F,) of their planes."""
         numbers = [k for k, part in enumerate(self.parts) if isinstance(part.feature, Plane)]
         planes = [self.parts[k].feature for k in numbers]
-        normals = np.array([plane.normal for plane in planes]).reshape(-1, 3)  # type: ignore[attr-defined]
+        normals = np.array([plane.normal for plane in planes])  # type: ignore[attr-defined]
         offsets = [float(n @ plane.centre) for n, plane in zip(normals, planes, strict=True)]
         return np.array(numbers, dtype=int), normals, np.array(offsets)
 
     @cached_property
     def normals_around(self) -> dict[int, Normals]:
-        """The normals of the straight parts."""
-        return {k: normals_of(part) for k, part in enumerate(self.parts) if isinstance(part, Lined)}
+        """The normals of the edges."""
+        return {k: normals_of(part) for k, part in enumerate(self.parts) if isinstance(part, Ridge)}
 
     @cached_property
     def _edges(self) -> dict[tuple[int, int], int]:
@@ -182,18 +182,13 @@ class YieldingRim(PassingPair):
     # --- which part is nearest ----------------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> dict[bytes, tuple[Touching | None, float]]:
-        """What touches at the last places: gaps, regions and rows ask for the same ones."""
-        return {}
+    def _known(self) -> Recent[tuple[Touching | None, float]]:
+        """What touches at the last places."""
+        return Recent()
 
     def _nearest(self, place: Place) -> tuple[Touching | None, float]:
         """The part that touches at one place, or would, and a bound of the distance of all others."""
-        key = b"".join(np.asarray(part).tobytes() for part in place)
-        if key not in self._known:
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            self._known[key] = self._looked_for(place)
-        return self._known[key]
+        return self._known.of(key_of(place), lambda: self._looked_for(place))
 
     def _looked_for(self, place: Place) -> tuple[Touching | None, float]:
         c = (place.o_a + place.R_a @ self.own.centre - place.o_b) @ place.R_b
@@ -201,21 +196,11 @@ class YieldingRim(PassingPair):
             far = float(np.linalg.norm(c)) - self.rim.radius - self.extent_b
             if far > FAR_BODIES * (self.rim.radius + self.extent_b):
                 return None, far
-        discs, least = self._over_discs(place)
-        flats, edges, above = self._over_flats(c, place)
-        least = max(least, above)
+        flats, edges, least = self._over_flats(c, place)
         if least > FAR_BODIES * self.rim.radius:
             return None, least
-        found = [touching for disc in discs if (touching := self._on_disc(*disc, place)) is not None] + flats
-        lines = edges if edges or found else self._sides
-        found += [touching for k in lines if (touching := self._over(k, c, place)) is not None]
+        found = flats + [touching for k in edges if (touching := self._over(k, c, place)) is not None]
         return max(found, key=lambda own: own.gap, default=None), max(least, 0.0)
-
-    @cached_property
-    def _sides(self) -> list[int]:
-        """Sides, and the round ends of them."""
-        beside = [isinstance(part, Lined | RoundEnd) and not isinstance(part, Ridge) for part in self.parts]
-        return [k for k, is_side in enumerate(beside) if is_side]
 
     def _over_flats(self, c: Array, place: Place) -> tuple[list[Touching], list[int], float]:
         """The plane part that is nearest, the edges over which those leave that are nearer, and how far all are away.
@@ -228,7 +213,7 @@ class YieldingRim(PassingPair):
         numbers, normals, offsets = self._flat
         low, edges = lowest(self.rim.radius, normals, np.broadcast_to(a, normals.shape)), set[int]()
         gaps = normals @ c - offsets - low.T[:, 0]
-        least = float(gaps.max(initial=-np.inf))
+        least = float(gaps.max())
         for i in np.argsort(-gaps, kind="stable").tolist() if least <= FAR_BODIES * self.rim.radius else ():
             k, n = int(numbers[i]), normals[i]
             margins = self.parts[k].margins(c - low.way[i] - gaps[i] * n, n)
@@ -238,40 +223,24 @@ class YieldingRim(PassingPair):
             edges.update(self._edges[k, j] for j in beyond)
         return [], sorted(edges), least
 
-    def _over_discs(self, place: Place) -> tuple[list[tuple[int, Array]], float]:
-        """Discs of B with the normals from which closest points are looked for, and how far that is away at least."""
-        discs = {k: part for k, part in enumerate(self.parts) if isinstance(part, Rim)}
-        if not discs:
-            return [], -np.inf
-        ways = np.array([place.R_b[:, 2], -place.R_b[:, 2], -self.rim.end * place.R_a[:, 2]])
-        above = np.array([self._above(part, ways, place) for part in discs.values()])
-        facing = [[0 if disc.end > 0.0 else 1, 2] for disc in discs.values()]
-        best = [own[int(np.argmax(row[own]))] for own, row in zip(facing, above, strict=True)]
-        return list(zip(discs, ways[best], strict=True)), self._clear(ways, above, place)
-
     def _over(self, k: int, c: Array, place: Place) -> Touching | None:
-        """A straight part or a ball, from the middle (3,) of the rim in axes of B; None: it is not nearest there."""
+        """An edge, from the middle (3,) of the rim in axes of B; None: it is not nearest there."""
         part, a = self.parts[k], place.R_a[:, 2] @ place.R_b
-        assert isinstance(part, Lined | RoundEnd)
-        ruled = part.ruled if isinstance(part, Lined) else Ruled(part.feature.centre, Z, 0.0, part.radius)
-        frame, span = self.normals_around[k] if isinstance(part, Lined) else across_ball(a, c - ruled.centre)
-        way = frame @ (c - ruled.centre)
+        assert isinstance(part, Ridge)
+        frame, span = self.normals_around[k]
+        way = frame @ (c - part.middle)
         numbers = tuple(way.tolist()), tuple((frame @ a).tolist())
-        hills = Hills(*numbers, ruled.sine, ruled.cosine, self.rim.radius)  # type: ignore[arg-type]
-        angle = self._highest(hills, span)
+        angle = self._highest(Hills(*numbers, 0.0, 1.0, self.rim.radius), span)  # type: ignore[arg-type]
         if angle is None:
             return None
-        n = ruled.sine * frame[2] + ruled.cosine * (math.cos(angle) * frame[0] + math.sin(angle) * frame[1])
+        n = math.cos(angle) * frame[0] + math.sin(angle) * frame[1]
         x = c - lowest(self.rim.radius, n, a).way
-        up = float(n @ (x - ruled.centre))
-        slide = (float(frame[2] @ (x - ruled.centre)) - ruled.sine * up) / ruled.cosine**2
-        gap = up - ruled.radius
+        gap, slide = float(n @ (x - part.middle)), float(frame[2] @ (x - part.middle))
         if not all(float(margin.value) > margin.begin for margin in part.margins(x - gap * n, n)):
             return None
-        if isinstance(part, Ridge) and self._side_is_nearer(part, c, a, gap):
+        if self._side_is_nearer(part, c, a, gap):
             return None
-        slides = [slide] if isinstance(part, Lined) else []
-        return Touching(k, gap, np.concatenate([place.R_b @ n, [gap, *slides]]))
+        return Touching(k, gap, np.concatenate([place.R_b @ n, [gap, slide]]))
 
     def _side_is_nearer(self, part: Ridge, c: Array, a: Array, gap: float) -> bool:
         """Whether an edge that is inside the body of the rim is nearer to the side of that, which it meets there."""
@@ -281,51 +250,9 @@ class YieldingRim(PassingPair):
         size = float(np.linalg.norm(across))
         if size < PARALLEL_EDGES:
             return False
-        n = across / size * math.copysign(1.0, float(across @ (c - part.ruled.centre)))
+        n = across / size * math.copysign(1.0, float(across @ (c - part.middle)))
         within = all(float(margin.value) > margin.begin for margin in part.margins(c, n)[2:])
-        return within and self.rim.radius - float(n @ (c - part.ruled.centre)) < -gap
-
-    def _above(self, disc: Rim, ways: Array, place: Place) -> Array:
-        """By how much a disc of B and that of A are apart along normals (k, 3) [m]."""
-        above = ways @ self._apart(disc, place)
-        for rim, axis in ((self.rim, place.R_a[:, 2]), (disc, place.R_b[:, 2])):
-            above -= lowest(rim.radius, ways, np.broadcast_to(axis, ways.shape)).T[:, 0]
-        return above
-
-    def _clear(self, ways: Array, above: Array, place: Place) -> float:
-        """By how much the disc is apart from the hull of all discs of B, and its tip, along the best of normals [m]."""
-        found, slope = above.min(axis=0), next((part for part in self.parts if isinstance(part, Slope)), None)
-        if slope is not None:
-            tip = place.o_b + place.R_b @ slope.ruled.centre
-            middle, axes = place.o_a + place.R_a @ self.own.centre, np.broadcast_to(place.R_a[:, 2], ways.shape)
-            found = np.minimum(found, ways @ (middle - tip) - lowest(self.rim.radius, ways, axes).T[:, 0])
-        return float(found.max())
-
-    def _apart(self, disc: Rim, place: Place) -> Array:
-        """From the middle of a disc of B to that of A (3,)."""
-        return np.asarray(
-            place.o_a + place.R_a @ self.own.centre - place.o_b - place.R_b @ disc.feature.centre, dtype=float
-        )
-
-    def _on_disc(self, k: int, towards: Array, place: Place) -> Touching | None:
-        """A disc of B, another spheroid; None: another part is nearest.
-
-        Discs that look the same way meet by their rims alone, with normals across their axes.
-        """
-        disc, poses = self.parts[k], (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
-        assert isinstance(disc, Rim)
-        outward = self.rim.end * place.R_a[:, 2], disc.end * place.R_b[:, 2]
-        if outward[0] @ outward[1] > 0.0:
-            aside = np.cross(outward[1], self._apart(disc, place))
-            if float(np.linalg.norm(aside)) < max(self.rim.radius, disc.radius):
-                return None
-        try:
-            found = closest(self.own, spheroid(disc), poses, towards).nearest
-        except (SingularError, SimulationError):
-            return None
-        if -(outward[0] @ found.normal) < -self.rim.lean or outward[1] @ found.normal < -disc.lean:
-            return None
-        return Touching(k, float(found.gap), found.y)
+        return within and self.rim.radius - float(n @ (c - part.middle)) < -gap
 
     def _highest(self, hills: Hills, span: float) -> float | None:
         """The angle of the largest g among normals that point into the body of the rim; None: it has an end there."""
@@ -335,10 +262,8 @@ class YieldingRim(PassingPair):
         best = int(np.argmax(heights))
         if not np.isfinite(heights[best]):
             return None
-        step, around = float(angles[1]), span > np.pi
-        low, high = float(angles[best]) - step, float(angles[best]) + step
-        if not around:
-            low, high = max(low, 0.0), min(high, span)
+        step = float(angles[1])
+        low, high = max(float(angles[best]) - step, 0.0), min(float(angles[best]) + step, span)
         if not hills.slopes(low)[0] > 0.0 > hills.slopes(high)[0]:
             return None
         angle = hills.highest(low, high)
@@ -347,11 +272,9 @@ class YieldingRim(PassingPair):
     # --- the contract -------------------------------------------------------------------------------------------
 
     def region(self, place: Place) -> Region:
-        """The number of the part that is nearest, from one on; where none is, that of a plane one, or the first."""
+        """The number of the part that is nearest, from one on; where none is, that of the first plane one."""
         touching, _ = self._nearest(place)
-        if touching is not None:
-            return (touching.number + 1,)
-        return (int(self._flat[0][0]) + 1 if len(self._flat[0]) else 1,)
+        return (1 if touching is None else touching.number + 1,)
 
     def open_gap(self, place: Place) -> float:
         """The gap of the part that is nearest; where none is, a bound of the distance, and OFF."""
@@ -363,60 +286,41 @@ class YieldingRim(PassingPair):
         return None if self._nearest(place)[0] is None else region
 
     def _plane(self, place: Place | Bodies, region: Region) -> Plane | None:
-        """A plane part; of a straight one that is not nearest, that in which it lies below the rim; else None."""
+        """A plane part; of an edge that is not nearest, that in which it lies below the rim; else None."""
         part, here = self.parts[region[0] - 1], one_of(place)
         if isinstance(part.feature, Plane):
             return part.feature
         touching, _ = self._nearest(here)
         if touching is not None and touching.number == region[0] - 1:
             return None
-        if isinstance(part, Rim):
-            return Plane(part.feature.centre, part.end * Z)
+        assert isinstance(part, Ridge)
         c = here.R_b.T @ (here.o_a + here.R_a @ self.own.centre - here.o_b)
-        if isinstance(part, RoundEnd):
-            centre, radius, way = part.feature.centre, part.radius, c - part.feature.centre
-        else:
-            assert isinstance(part, Lined)
-            centre, radius = part.ruled.centre, part.ruled.radius
-            way = c - centre - ((c - centre) @ part.ruled.axis) * part.ruled.axis
-        n = way / max(float(np.linalg.norm(way)), TINY)
-        return Plane(centre + radius * n, n)
+        way = c - part.middle - ((c - part.middle) @ part.direction) * part.direction
+        return Plane(part.middle, way / max(float(np.linalg.norm(way)), TINY))
 
     def gap(self, place: Place, region: Region) -> Array:
         """The signed distance from a part."""
         plane = self._plane(place, region)
         if plane is None:
-            return self._settled(place, region)[0].gap
+            return super().gap(place, region)
         n, a = turned(place.R_b, plane.normal), place.R_a[..., 2]
         T = lowest(self.rim.radius, n, a).T
         c = place.o_a + turned(place.R_a, self.own.centre)
         return (dot(n, c - place.o_b - turned(place.R_b, plane.centre)) - T)[..., 0]
 
-    def _settled(self, place: Place | Bodies, region: Region) -> Settled:
-        """Closest points with a straight part, at places with leading axes and complex steps around one place."""
-        lead, touching = place.o_a.shape[:-1], self._nearest(one_of(place))[0]
+    def _root(self, place: Place, region: Region) -> Array:
+        """Of the part that is nearest."""
+        touching, _ = self._nearest(place)
         assert touching is not None
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        y = np.broadcast_to(touching.y, (*lead, len(touching.y)))
-        return settled(self.own, self._feature(region), poses, y)
+        return touching.y
 
-    def _feature(self, region: Region) -> Feature:
-        part = self.parts[region[0] - 1]
-        if isinstance(part, Rim):
-            return spheroid(part)
-        if isinstance(part, RoundEnd):
-            return part.feature
-        assert isinstance(part, Lined)
-        return _feature_of(part.ruled)
+    def _features(self, region: Region) -> tuple[Feature, Feature]:
+        return self.own, self.parts[region[0] - 1].feature
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates."""
         plane = self._plane(bodies, region)
-        if plane is not None:
-            return self._on_plane(bodies, plane)
-        found = self._settled(bodies, region)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
+        return super().meet(bodies, region) if plane is None else self._on_plane(bodies, plane)
 
     def _on_plane(self, bodies: Bodies, plane: Plane) -> Meet:
         """x = c - y / T with y = R^2 t + b^2 h a, n' = w_B x n and a' = w_A x a; T T' = -(R^2 - b^2) h h'."""
@@ -446,9 +350,9 @@ class YieldingRim(PassingPair):
         return own + slide**2 / bent if bent > 0.0 else float("inf")
 
 
-def spheroid(rim: Rim) -> Ellipsoid:
-    """What a rim is under laws that give way."""
-    return Ellipsoid(rim.feature.centre, np.eye(3), rim.radius * np.array([1.0, 1.0, BULGE]))
+def spheroid(centre: Array, radius: float) -> Ellipsoid:
+    """What a disc across z is under laws that give way."""
+    return Ellipsoid(centre, np.eye(3), radius * np.array([1.0, 1.0, BULGE]))
 
 
 class Lowest(NamedTuple):
@@ -463,13 +367,6 @@ def lowest(radius: float, n: Array, a: Array) -> Lowest:
     h, across = dot(n, a), cross(a, cross(n, a))
     T = radius * np.sqrt(dot(across, across) + (BULGE * h) ** 2)
     return Lowest(T, radius**2 * (across + BULGE**2 * h * a) / T)
-
-
-def _feature_of(ruled: Ruled) -> Feature:
-    """A straight edge or side as a feature."""
-    if ruled.sine:
-        return Slant(ruled.centre, ruled.axis, ruled.sine)
-    return Line(ruled.centre, ruled.axis, ruled.radius)
 
 
 def yielding(rim: Rim, parts: Sequence[Part]) -> YieldingRim:

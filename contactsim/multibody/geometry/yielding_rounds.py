@@ -25,20 +25,20 @@ from ...common.arrays import Array
 from ...common.lazy import dataclass
 from ...errors import SimulationError, SingularError
 from ..zero import BULGE, FAR_BODIES, OFF, PARALLEL_EDGES, ROUND_RIM, TIED
-from .closest_points.equations import Pose, Settled, across_slants, drift, settled, side
+from .closest_points.equations import Pose, Settled, across_slants, settled, side
 from .closest_points.features import Ellipsoid, Feature, Line, Point, Slant
 from .closest_points.search import closest
-from .features import Bodies, Meet, PassingPair, Place, turned_back
-from .rims import Z, one_of
+from .features import PassingPair, Place, Recent, key_of, one_of, poses_of, turned_back
+from .nearest_features import RootedFeatures, around
+from .rims import Z
 from .shapes import Region
-from .yielding_rims import SAMPLES, Hills
+from .yielding_rims import SAMPLES, Hills, spheroid
 
 SIDE = 2  # beside the pieces 0, below, and 1
 OWN, OTHER, ELSEWHERE = 1, 2, 3  # sides on which a region can be left: ends of the features of A, of B, other normals
 ONE_WAY_OUT = 1e-3  # rad: normals that are nearer are of one maximum
 BEYOND = 0.1  # lengths of a body by which another piece may be farther out at the normals among which one is held
 POLISHES = 6  # steps of Newton's method to a normal, until they grow
-KEPT = 16  # places and regions of which what touches is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,7 @@ class RoundBody:
         low, high = -self.half * Z, self.half * Z
         if self.kind == "capsule":
             return Point(low, self.radius), Point(high, self.radius)
-        flat = self.radius * np.array([1.0, 1.0, BULGE])
-        top = Point(high) if self.kind == "cone" else Ellipsoid(high, np.eye(3), flat)
-        return Ellipsoid(low, np.eye(3), flat), top
+        return spheroid(low, self.radius), Point(high) if self.kind == "cone" else spheroid(high, self.radius)
 
     @cached_property
     def sine(self) -> float:
@@ -131,8 +129,13 @@ def region_of(own: int, other: int) -> Region:
     return (1 + 3 * own + other,)
 
 
+def numbers_of(region: Region) -> tuple[int, int]:
+    """Of both features."""
+    return divmod(region[0] - 1, 3)
+
+
 @dataclass(frozen=True, eq=False)
-class RoundOnRound(PassingPair):
+class RoundOnRound(RootedFeatures, PassingPair):
     """A round body A on a round body B under laws that give way: see the head of this module."""
 
     a: RoundBody
@@ -179,13 +182,13 @@ class RoundOnRound(PassingPair):
 
         Else others are better there.
         """
-        i, j = divmod(region[0] - 1, 3)
+        i, j = numbers_of(region)
         own = i == SIDE or float(self.a.lead(i, -n @ place.R_a)) >= -ROUND_RIM
         return own and (j == SIDE or float(self.b.lead(j, n @ place.R_b)) >= -ROUND_RIM)
 
     def _of_region(self, place: Place, region: Region) -> Array | None:
         """The best normal (3,) of a region, which may be beyond its end."""
-        i, j = divmod(region[0] - 1, 3)
+        i, j = numbers_of(region)
         if i == j == SIDE:
             found = self._across(place)
         elif j == SIDE:
@@ -209,13 +212,11 @@ class RoundOnRound(PassingPair):
 
     def _over(self, place: Place, k: int, slack: float = 0.0) -> list[Array]:
         """Of a piece of A over the side of B."""
-        return _over_side(self.a, k, Pose(place.R_a, place.o_a), self.b, Pose(place.R_b, place.o_b), slack)
+        return _over_side((self.a, self.b), k, poses_of(place), slack)
 
     def _under(self, place: Place, k: int, slack: float = 0.0) -> list[Array]:
         """Of a piece of B under the side of A."""
-        return [
-            -n for n in _over_side(self.b, k, Pose(place.R_b, place.o_b), self.a, Pose(place.R_a, place.o_a), slack)
-        ]
+        return [-n for n in _over_side((self.b, self.a), k, poses_of(place)[::-1], slack)]
 
     def _between(self, place: Place, i: int, j: int, starts: list[Array]) -> list[Array]:
         """Of two pieces: from the best of some normals on, and from the best axis, by which a flat disc is touched.
@@ -227,7 +228,7 @@ class RoundOnRound(PassingPair):
         if isinstance(one, Point) and isinstance(two, Point):
             size = float(np.linalg.norm(c))
             return [c / size] if size > 0.0 else []
-        found, poses = [], (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
+        found, poses = [], poses_of(place)
         for towards in self._from(place, i, j, starts):
             try:
                 found.append(polished(one, two, poses, closest(one, two, poses, towards).nearest.y))
@@ -253,20 +254,12 @@ class RoundOnRound(PassingPair):
     # --- closest points -----------------------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> dict[tuple[bytes, Region | None], tuple[Candidate, Array] | list[Candidate]]:
-        """What was found at the last places: gaps, regions, margins and rows ask for the same ones."""
-        return {}
-
-    def _kept(self, key: tuple[bytes, Region | None], found: tuple[Candidate, Array] | list[Candidate]) -> None:
-        if len(self._known) >= KEPT:
-            self._known.clear()
-        self._known[key] = found
+    def _known(self) -> Recent[list[Candidate]]:
+        """The candidates at the last places."""
+        return Recent()
 
     def _all(self, place: Place) -> list[Candidate]:
-        key = b"".join(np.asarray(part).tobytes() for part in place), None
-        if key not in self._known:
-            self._kept(key, self._candidates(place))
-        return self._known[key]  # type: ignore[return-value]
+        return self._known.of(key_of(place), lambda: self._candidates(place))
 
     def _best(self, place: Place) -> Candidate:
         """The candidate of the largest distance; of such with one normal that which is farthest from its ends."""
@@ -281,35 +274,24 @@ class RoundOnRound(PassingPair):
         return min(float(margin) for margin in self._margins(place, one.region, found))
 
     def _features(self, region: Region) -> tuple[Feature, Feature]:
-        i, j = divmod(region[0] - 1, 3)
+        i, j = numbers_of(region)
         return self.a.feature(i), self.b.feature(j)
 
     def _at(self, place: Place, region: Region, n: Array) -> Settled:
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return settled(*self._features(region), poses, unknowns(*self._features(region), poses, n))
+        features = self._features(region)
+        return around(features, place, unknowns(*features, poses_of(place), n))
 
-    def _settled(self, place: Place | Bodies, region: Region) -> Settled:
-        """Closest points in a region, at places with leading axes and complex steps around one place.
-
-        Raises:
-            SingularError: it has none.
-        """
-        lead, here = place.o_a.shape[:-1], one_of(place)
-        key = b"".join(np.asarray(part).tobytes() for part in here), region
-        if key not in self._known:
-            n = self._of_region(here, region)
-            if n is None:
-                raise SingularError("two round bodies run along each other; their closest points are not unique")
-            y = self._at(here, region, n)[0].y
-            self._kept(key, (Candidate(region, n, float(y[3])), y))
-        y = self._known[key][1]  # type: ignore[index, assignment]
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return settled(*self._features(region), poses, np.broadcast_to(y, (*lead, len(y))))
+    def _root(self, place: Place, region: Region) -> Array:
+        """Of the best normal of the region."""
+        n = self._of_region(place, region)
+        if n is None:
+            raise SingularError("two round bodies run along each other; their closest points are not unique")
+        return self._at(place, region, n)[0].y
 
     def _margins(self, place: Place, region: Region, found: Settled) -> list[Array]:
         """How far (...) from the ends of the features of A and of B [m]."""
         nearest, margins = found[0], []
-        i, j = divmod(region[0] - 1, 3)
+        i, j = numbers_of(region)
         slides = nearest.slides(len(self.a.feature(i).slides))
         sides = (self.a, i, place.R_a, -nearest.normal), (self.b, j, place.R_b, nearest.normal)
         for (body, number, R, m), slide in zip(sides, slides, strict=True):
@@ -334,16 +316,6 @@ class RoundOnRound(PassingPair):
     def _is_far(self, apart: float) -> bool:
         return apart > FAR_BODIES * (self.a.reach + self.b.reach)
 
-    def gap(self, place: Place, region: Region) -> Array:
-        """The signed distance in a region."""
-        return self._settled(place, region)[0].gap
-
-    def meet(self, bodies: Bodies, region: Region) -> Meet:
-        """Point, normal and rates."""
-        found = self._settled(bodies, region)
-        rates = drift(found, (bodies.V_a, bodies.V_b))
-        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
-
     def sides(self, region: Region) -> tuple[int, ...]:
         """The ends of the features of A and of B, and other normals that are as good."""
         return OWN, OTHER, ELSEWHERE
@@ -353,7 +325,7 @@ class RoundOnRound(PassingPair):
         if side != ELSEWHERE:
             return self._margins(place, region, self._settled(place, region))[side - OWN] + ROUND_RIM
         found, here = self._settled(place, region)[0], one_of(place)
-        n = one_of_all(found.normal)
+        n = found.normal.real.reshape(-1, 3)[0]
         others = [one for one in self._all(here) if one.n @ n < 1.0 - 0.5 * ONE_WAY_OUT**2]
         if not others:
             return np.full(place.o_a.shape[:-1], self.a.reach + self.b.reach) + 0.0 * found.gap
@@ -363,11 +335,8 @@ class RoundOnRound(PassingPair):
 
     def _straight(self, place: Place, one: Candidate) -> Array:
         """The distance along the normal of a candidate at places around one at which that is the best."""
-        poses, y = (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)), self._at(one_of(place), one.region, one.n)
-        found = settled(
-            *self._features(one.region), poses, np.broadcast_to(y[0].y, (*place.o_a.shape[:-1], len(y[0].y)))
-        )
-        return found[0].gap
+        y = self._at(one_of(place), one.region, one.n)[0].y
+        return around(self._features(one.region), place, y)[0].gap
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """The same, unless they are far from each other."""
@@ -376,11 +345,6 @@ class RoundOnRound(PassingPair):
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """Nothing is said: points run over rims and sides as fast as these are nearly along each other."""
         return float("inf")
-
-
-def one_of_all(n: Array) -> Array:
-    """The vector (3,) around which others (..., 3) are, with leading axes and complex steps."""
-    return np.asarray(n.real.reshape(-1, 3)[0])
 
 
 def polished(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> Array:
@@ -404,11 +368,12 @@ def unknowns(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array) -> Arra
     return np.concatenate([n, solved])
 
 
-def _over_side(body: RoundBody, k: int, pose: Pose, other: RoundBody, on: Pose, slack: float) -> list[Array]:
-    """The best of the normals (3,) of the side of a body for a piece of another one over it, in the world; or none.
+def _over_side(bodies: tuple[RoundBody, RoundBody], k: int, poses: tuple[Pose, Pose], slack: float) -> list[Array]:
+    """The best of the normals (3,) of the side of the second body for a piece of the first, in the world; or none.
 
     Among those at which the piece is not farther in than the other one of its body by more than `slack` lengths.
     """
+    (body, other), (pose, on) = bodies, poses
     piece, sine = body.ends[k], other.sine
     cosine = float(np.sqrt(1.0 - sine**2))
     w = on.R.T @ (pose.o + pose.R @ piece.centre - on.o) - other.side.centre

@@ -28,7 +28,7 @@ from . import _native
 from .rules import filled
 from .solids import native_polyhedron, sharp_rules
 
-PARTS = ("face", "cap", "endless", "ridge", "side", "slope", "rim", "ball")
+PARTS = ("face", "cap", "endless", "ridge", "side", "slope", "rim")
 POINTS = ("ball", "corner", "tip")
 ROUNDS = ("cylinder", "cone", "capsule")
 CONVEX = ("hull", "cylinder", "cone", "capsule")

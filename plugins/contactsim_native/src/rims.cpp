@@ -33,7 +33,6 @@ double RimPart::away(const Vec3& p) const {
 double RimPart::bent(double of_rim, const Vec3& x, double way) const {
     if (kind == Kind::ridge) return 0.5 * of_rim;
     if (kind == Kind::side || kind == Kind::rim) return body_radius;
-    if (kind == Kind::ball) return radius;
     if (kind != Kind::slope) return INFINITE;
     return std::max(std::hypot(x.x, x.y) - way, 0.0) / std::sqrt(1.0 - sine * sine);
 }

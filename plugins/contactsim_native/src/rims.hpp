@@ -36,7 +36,7 @@ struct RimOfBody {
 
 // A part of a body that a rim touches.
 struct RimPart {
-    enum class Kind { face, cap, endless, ridge, side, slope, rim, ball };
+    enum class Kind { face, cap, endless, ridge, side, slope, rim };
 
     Kind kind;
     Vec3 centre, axis;                          // a point of it, of a slope its tip; its normal or direction

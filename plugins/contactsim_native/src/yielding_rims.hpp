@@ -59,14 +59,14 @@ struct Slopes {
     }
 };
 
-// Normals around a straight part, in axes of its body: ways u and v from which and in which their angles count, the
+// Normals around an edge, in axes of its body: ways u and v from which and in which their angles count, the
 // direction b of the lines, and the angle up to which they go from u on.
 struct NormalsAround {
     std::array<Vec3, 3> frame;
     double span;
 };
 
-// A part of a body, with its normals if it is made of lines, and of a face the parts behind each of its margins.
+// A part of a body, with its normals if it is an edge, and of a face the parts behind each of its margins.
 struct YieldingPart {
     RimPart part;
     std::optional<NormalsAround> normals;
@@ -121,10 +121,7 @@ class YieldingRim final : public FeaturePair {
     Here here(const PairPlaces& at) const;
     Seen nearest(const PairPlaces& at) const;
     void look_over_flats(const Here& at, std::vector<Touching>& found, std::vector<int>& edges, double& least) const;
-    void look_over_discs(const PairPlaces& places, const Here& at, std::vector<Touching>& found, double& least) const;
-    std::optional<Touching> on_disc(int number, const Vec3& towards, const PairPlaces& places) const;
-    std::optional<Touching> over_lines(int number, const NormalsAround& normals, const Here& at) const;
-    NormalsAround around_ball(const RimPart& ball, const Here& at) const;
+    std::optional<Touching> over_edge(int number, const Here& at) const;
     bool side_is_nearer(const RimPart& ridge, const Here& at, double gap) const;
     bool is_within(const RimPart& part, const Vec3& x, const Vec3& n) const;
     Unknowns<double> unknowns(const Touching& found, const PairPlaces& places) const;
@@ -139,7 +136,7 @@ class YieldingRim final : public FeaturePair {
     template <class T>
     SettledOf<T> settled_on(const PlacesOf<T>& at, int number, const Unknowns<double>& y) const;
     template <class T>
-    std::array<PoseOf<T>, 2> poses(const PlacesOf<T>& at, int number) const;
+    std::array<PoseOf<T>, 2> poses(const PlacesOf<T>& at) const;
 };
 
 }  // namespace native
