@@ -37,6 +37,12 @@ def pytest_runtest_makereport(item):
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    with engine_use.importing(collector.nodeid if isinstance(collector, pytest.Module) else ""):
+        return (yield)
+
+
 def pytest_collection_modifyitems(config, items) -> None:
     if asked is not None and reads:
         out = engine_use.left_out((item.nodeid for item in items), asked.quiet())

@@ -151,16 +151,18 @@ def converged_angles(
         angles = np.array(list(itertools.product(np.arange(8) * np.pi / 4, repeat=k))) + 0.1
     else:
         angles = rng.uniform(0, 2 * np.pi, size=(64, k))
-    size = float(np.abs(problem.free).max())
+    size, settled = float(np.abs(problem.free).max()), []
     for round_ in range(25):
         step, residual = newton_step(problem, modes, fixed, spatial, angles)
-        angles = angles - step
+        angles, off = angles - step, np.abs(residual).max(axis=1)
+        settled.append(angles[off < 1e-13 * size])
+        going = off >= 1e-13 * size
         if round_ == 14:  # what is not in sight of a solution by now never will be
-            angles, residual = (part[np.abs(residual).max(axis=1) < 1e-1 * size] for part in (angles, residual))
-        if not len(angles) or np.abs(residual).max() < 1e-13 * size:
+            going &= off < 1e-1 * size
+        angles, off = angles[going], off[going]
+        if not len(angles):
             break
-    good = np.abs(residual).max(axis=1) < 1e-10 * size
-    angles = np.mod(angles[good], 2 * np.pi)
+    angles = np.mod(np.concatenate([*settled, angles[off < 1e-10 * size]]), 2 * np.pi)
     return angles[np.unique(np.round(angles, 6), axis=0, return_index=True)[1]] if len(angles) else angles
 
 

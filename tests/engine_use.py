@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 
 FILE, ONLY = "CONTACTSIM_ENGINE_USE", "CONTACTSIM_ENGINE_USE_ONLY"
 RAN, ASKED = "ran", "asked"
+TESTS = Path(__file__).parent
+_imported = ""  # the module of tests that is imported
 STARTS = frozenset({"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"})
 
 
@@ -24,8 +27,30 @@ def module_of(test: str) -> str:
 
 
 def current() -> str:
-    """The test that runs; "": none does."""
-    return os.environ.get("PYTEST_CURRENT_TEST", "")
+    """The test that runs, or the module that is imported to be tested; "": neither, or it imports what others may."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "") or ("" if _imports_a_helper(_imported) else _imported)
+
+
+@contextmanager
+def importing(module: str) -> Iterator[None]:
+    """While a module of tests is imported: what it asks for then, it asks for itself."""
+    global _imported
+    _imported = module
+    try:
+        yield
+    finally:
+        _imported = ""
+
+
+def _imports_a_helper(module: str) -> bool:
+    """Whether what runs is a module of the tests' folder, beside or below the one that is imported to be tested."""
+    frame = sys._getframe()
+    while frame is not None:
+        file = Path(frame.f_code.co_filename)
+        if frame.f_code.co_name == "<module>" and file.is_relative_to(TESTS) and not file.as_posix().endswith(module):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def lacks(skipped: object) -> bool:

@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import engine_use
+import pytest
 
 HERE = Path(__file__).parent
 MODULES = {
     "quiet": "def test_a(): pass",
     "asks": "from contactsim.contact_dynamics import engines\ndef test_a(): engines.chosen(None)\ndef test_b(): pass",
+    "begins": "from contactsim.contact_dynamics import engines\nengines.chosen(None)\ndef test_a(): pass",
     "starts": "import subprocess, sys\ndef test_a(): subprocess.run([sys.executable, '-c', ''], check=True)",
     "lacks": "import pytest\ndef test_a(): pytest.importorskip('no_such_engine')",
     "slow": "import pytest\n@pytest.mark.slow\ndef test_a(): pass",
@@ -27,6 +29,7 @@ def test_modules_that_asked_are_run_again_and_those_that_did_not_are_left_out(tm
     for name, text in MODULES.items():
         (tmp_path / f"test_{name}.py").write_text(text)
     env = os.environ | {engine_use.FILE: str(tmp_path / "use"), "CONTACTSIM_SLOW": "0", engine_use.ONLY: "0"}
+    env.pop("PYTEST_CURRENT_TEST")  # of this test, within which none of those runs yet as they are imported
 
     def run(*options: str, **more: str) -> str:
         command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", *options]
@@ -43,6 +46,20 @@ def test_modules_that_asked_are_run_again_and_those_that_did_not_are_left_out(tm
         "test_asks.py::test_b",
         "test_starts.py::test_a",
     ]
+
+
+def test_what_a_helper_asks_for_as_it_is_imported_is_not_that_of_one_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another module that has it, too, need not import it anew."""
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    monkeypatch.setattr(engine_use, "TESTS", tmp_path)
+    asks, found = "import engine_use\nfound = engine_use.current()", {}
+    with engine_use.importing("test_module.py"):
+        for name in ("test_module.py", "helper.py"):
+            exec(compile(asks, str(tmp_path / name), "exec"), there := {})
+            found[name] = there["found"]
+    assert found == {"test_module.py": "test_module.py", "helper.py": ""}
 
 
 def test_nothing_is_left_out_where_an_engine_was_asked_for_outside_of_tests(tmp_path: Path) -> None:

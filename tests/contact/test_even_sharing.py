@@ -131,4 +131,4 @@ def test_the_outcome_changes_continuously_where_a_corner_begins_to_bear() -> Non
         ]
         return float(np.abs(np.diff(forces, axis=0)).max())
 
-    assert along(801) < 0.3 * along(201)
+    assert along(401) < 0.3 * along(101)

@@ -68,7 +68,7 @@ def solo12() -> Case:
     robot = cs.load_robot("solo12")
     q = robot.nominal.copy()
     q[2] += 0.05
-    return cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.4)), cs.State(q, np.zeros(robot.nv)), 0.2
+    return cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.4)), cs.State(q, np.zeros(robot.nv)), 0.12
 
 
 def compliant_ball() -> Case:

@@ -81,7 +81,7 @@ LANDS = np.array([0.2, -0.1, -0.2, 0.0, 0.0, 1.0])
         ("free", "spring-damper", "drum", 0.03),
         pytest.param("half_space", "hunt-crossley", "drum", 1e-5, marks=pytest.mark.slow_in_python),
         pytest.param("cylinder", "spring-damper", "drum", 0.05, marks=pytest.mark.slow_in_python),
-        ("hull", "spring-damper", "drum", 0.0),
+        pytest.param("hull", "spring-damper", "drum", 0.0, marks=pytest.mark.slow_in_python),
     ],
 )
 def test_discs_land_at_any_tilt(base: str, law: str, body: str, tilt: float) -> None:

@@ -60,13 +60,14 @@ def leg(**options: Any) -> tuple[cs.ContactSystem, cs.State]:
     return system, above_ground(system, height=0.465)
 
 
-SYSTEMS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float]] = {
-    "leg": (leg, 0.15),
-    "compliant leg": (lambda: leg(law="spring-damper"), 0.15),
-    "point": (lambda: held_bars("point"), 0.15),
-    "weld": (lambda: held_bars("pose"), 0.15),
-    "gripper": (gripper, 0.1025),  # 20 events; after some hundred, rounding decides which of two comes first
-    "four-bar": (lambda: (four_bar(), four_bar().close([-1.0, 0.8, -2.0], [5.0, 0.0, 0.0])), 0.15),
+# {name: (system and start, end, events of which Python is asked where the engine is not, 0: not compared)}
+SYSTEMS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float, int]] = {
+    "leg": (leg, 0.15, 3),
+    "compliant leg": (lambda: leg(law="spring-damper"), 0.06, 0),  # it lands at 0.0275
+    "point": (lambda: held_bars("point"), 0.15, 0),
+    "weld": (lambda: held_bars("pose"), 0.15, 0),
+    "gripper": (gripper, 0.1025, 10),  # 20 events; after some hundred, rounding decides which of two comes first
+    "four-bar": (lambda: (four_bar(), four_bar().close([-1.0, 0.8, -2.0], [5.0, 0.0, 0.0])), 0.15, 0),
 }
 
 
@@ -82,53 +83,64 @@ def calls_of(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[st
     return calls
 
 
+Counts = dict[str, list[int]]  # {method of Python's: how often the runs in C++ and in Python call it}
+
+
 def on_both(
-    system: cs.ContactSystem, start: cs.State, end: float, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
-) -> tuple[list[cs.Trajectory], list[int]]:
-    """Runs in C++ and in Python that have the same events, and how often each calls a method of Python's."""
-    calls, runs, counts = calls_of(owner, name, monkeypatch), [], []
+    system: cs.ContactSystem, start: cs.State, end: float, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[cs.Trajectory], Counts]:
+    """Runs in C++ and in Python that have the same events, and how often each asks Python for a step and an event."""
+    asked = {name: calls_of(owner, name, monkeypatch) for owner, name in ((Stepper, "step"), (Resolution, "_outcome"))}
+    runs, counts = [], Counts((name, []) for name in asked)
     for kind in ("native", "python"):
-        calls.clear()
+        for calls in asked.values():
+            calls.clear()
         runs.append(cs.simulate(system, start, (0.0, end), tolerances=TIGHT, integrator="DOP853", engine=kind))
-        counts.append(len(calls))
+        for name, calls in asked.items():
+            counts[name].append(len(calls))
     one, two = runs
     assert one.status is two.status is cs.Status.FINISHED, (one.message, two.message)
     assert [event.fired for event in one.all_events] == [event.fired for event in two.all_events]
     return runs, counts
 
 
-@pytest.mark.parametrize(("make", "end"), SYSTEMS.values(), ids=SYSTEMS)
-def test_runs_are_those_of_python(make: Callable, end: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, taken = on_both(*make(), end, monkeypatch, Stepper, "step")
+def compare_events(runs: list[cs.Trajectory], asked: list[int], least: int) -> None:
+    """Modes and ends; Python is asked for no event while the engine runs, else for at least so many."""
+    assert asked[0] == 0 and asked[1] >= least, asked
+    modes = [[[(own.mode, own.phase) for own in e.mode_post.contacts] for e in run.all_events] for run in runs]
+    assert modes[0] == modes[1]
+    assert np.abs(runs[0].final_x - runs[1].final_x).max() < RUN
+
+
+@pytest.mark.parametrize(("make", "end", "least"), SYSTEMS.values(), ids=SYSTEMS)
+def test_runs_are_those_of_python(make: Callable, end: float, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, counts = on_both(*make(), end, monkeypatch)
+    taken = counts["step"]
+    if least:
+        compare_events(runs, counts["_outcome"], least)
     one, two = runs
     assert taken[0] < 0.2 * taken[1], taken
     assert max((abs(a.time - b.time) for a, b in zip(one.all_events, two.all_events, strict=True)), default=0.0) < TIME
     for t in np.linspace(0.0, end, 21):
         assert np.abs(one.arc_at(t)(t) - two.arc_at(t)(t)).max() < RUN
     one.check()
-    for found, expected in zip(*(run.loop_forces(0.1).values() for run in runs), strict=True):
+    for found, expected in zip(*(run.loop_forces(0.6 * end).values() for run in runs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
 
 
 FALLS: dict[str, tuple[Callable[[], tuple[cs.ContactSystem, cs.State]], float, int]] = {
-    "leg": (leg, 0.15, 3),
     "hinge": (lambda: held_bars("hinge"), 0.7, 7),
     "hinge, Newton": (lambda: held_bars("hinge", 0.5), 0.6, 3),
     "weld, Poisson": (lambda: held_bars("pose", 0.5, law="poisson"), 0.6, 3),
-    "gripper": (gripper, 0.1025, 10),
 }
 
 
 @pytest.mark.parametrize(("make", "end", "least"), FALLS.values(), ids=FALLS)
 def test_events_are_those_of_python(make: Callable, end: float, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Impacts, modes and hops along motions that keep loops closed; Python is asked for none."""
-    runs, asked = on_both(*make(), end, monkeypatch, Resolution, "_outcome")
-    one, two = runs
-    assert asked[0] == 0 and asked[1] >= least, asked
-    modes = [[[(own.mode, own.phase) for own in e.mode_post.contacts] for e in run.all_events] for run in runs]
-    assert modes[0] == modes[1]
-    assert np.abs(one.final_x - two.final_x).max() < RUN
-    one.check()
+    """Impacts, modes and hops along motions that keep loops closed."""
+    runs, counts = on_both(*make(), end, monkeypatch)
+    compare_events(runs, counts["_outcome"], least)
+    runs[0].check()
 
 
 @pytest.mark.parametrize("make", [leg, lambda: held_bars("hinge"), gripper], ids=["leg", "hinge", "gripper"])
@@ -218,7 +230,7 @@ def test_derivatives_of_falls_are_those_of_differences(
 ) -> None:
     """Along a motion that keeps the loops closed, on both engines; the compiled one asks Python for no event."""
     system, start = make()
-    runs, _ = on_both(system, start, end, monkeypatch, Resolution, "_outcome")
+    runs, _ = on_both(system, start, end, monkeypatch)
     asked = calls_of(OutcomeSensitivity, "derivative", monkeypatch)
     basis = system.admissible(start)
     direction = basis @ np.random.default_rng(2).normal(size=basis.shape[1])

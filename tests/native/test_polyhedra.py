@@ -27,6 +27,7 @@ pytest.importorskip("contactsim_native")
 
 CLOSE = 1e-4  # m, of contacts that are closed in a mode
 FAR = 0.02  # m, beyond which a gap may be any lower bound
+STEPS = 28  # of halving 0.8 m, to 3 nm
 Array = np.ndarray
 LEGS = """<robot name="legs"><link name="trunk"><inertial><mass value="2"/>{inertia}</inertial></link>{legs}</robot>"""
 LEG = """<link name="leg{k}"><collision><origin xyz="0 0 -0.15" rpy="0.3 {k} 0"/><geometry><box size="0.05 0.06 0.2"/>
@@ -99,7 +100,7 @@ def touching(rng: np.random.Generator, world: World, start: Array) -> Array:
     middle = np.array([0.1, 0.2, 2.0]) if len(q) == 7 else q[:3].copy()
     near, far = 0.0, 0.8
     alone = len(pairs) == 1 and not len(mechanism.skippable)  # whose gap is the distance wherever they are
-    for _ in range(36):
+    for _ in range(STEPS):
         half = 0.5 * (near + far)
         q[place] = middle + half * way / np.linalg.norm(way)
         apart = mechanism.gaps(0.0, q)[pairs[0]] > 0.0 if alone else not mechanism.overlaps(0.0, q)
@@ -349,7 +350,7 @@ def stacked(seed: int, count: int = 2) -> tuple[cs.ContactSystem, cs.State]:
     return cs.ContactSystem(world), cs.State(*world.pack(start))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 6, 7, 8])
+@pytest.mark.parametrize("seed", [0, 2, 3, 7, 8, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 6))])
 def test_boxes_that_slide_on_each_other_are_those_of_python(seed: int) -> None:
     """On their faces, redundantly; where others land, the impact has several outcomes, of which a rule says one.
 
