@@ -11,7 +11,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple, dataclass, lazy, scipy
 from ..common.representation import Brief
-from .event_linearization import Node, Passage
+from .event_linearization import Node, Passage, with_memory
 from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
 
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
@@ -169,6 +169,10 @@ class EventData(Brief):
     def time(self) -> float:
         """Time [s]."""
         return self.root.t
+
+    def with_memory(self) -> EventData:
+        """The event for variations of what modes remember, too."""
+        return EventData(with_memory(self.root), self.groups, None if self.after is None else with_memory(self.after))
 
     @lazy
     def ways(self) -> Ways:

@@ -581,3 +581,12 @@ def _filled(vector: Array, size: int) -> Array:
     found = np.zeros(size)
     found[: len(vector)] = vector
     return found
+
+
+def with_memory(node: Node) -> Node:
+    """The same node for variations of what modes remember, too, with what is known of the state."""
+    found = object.__new__(type(node))
+    found.__dict__.update(node.__dict__)
+    found.__dict__.pop("remembered", None)
+    found.parameters, found._gradients = Parameters(node.parameters.names, memory=True), {}
+    return found

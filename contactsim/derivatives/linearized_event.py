@@ -50,6 +50,13 @@ class EventLinearization:
         return self.data.time
 
     @property
+    def remembers(self) -> bool:
+        """Whether the mode before or behind it remembers something."""
+        node = self.data.root
+        after = self.data.after or node
+        return bool(node.system.remembered(node.mode) or after.system.remembered(after.mode))
+
+    @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts that changed or fired."""
         return tuple(dict.fromkeys(name for event in self.events for name in event.contacts))
@@ -222,13 +229,13 @@ class RememberingEvent(EventLinearization):
     A plugin may answer for the state alone: what is remembered is then that of the B-derivative.
 
     Args:
-        data: the event, with what is remembered.
-        panel, events: as of the event.
+        panel: as of the event.
         alone: the event as plugins know it, of the state alone.
     """
 
-    def __init__(self, data: EventData, panel: Panel, events: tuple[Event, ...], alone: EventLinearization) -> None:
-        super().__init__(data, panel.of_memory(data), events)
+    def __init__(self, panel: Panel, alone: EventLinearization) -> None:
+        data = alone.data.with_memory()
+        super().__init__(data, panel.of_memory(data), alone.events)
         self._alone = None if self._panel is panel else alone
 
     @property
@@ -350,9 +357,11 @@ class Panel:
 
     def of_memory(self, data: EventData) -> Panel:
         """The panel for an event with what is remembered: itself, or the B-derivative if the first speaks of less."""
-        plugin, still = self.ask(data, lambda plugin: plugin), np.zeros((1, data.root.dim))
+        plugin = self.ask(data, lambda plugin: plugin)
+        if any(name in LAST for name, own in self._plugins if own is plugin):
+            return self
         try:
-            applied(plugin, data, still)
+            applied(plugin, data, np.zeros((1, data.root.dim)))
         except ContactSimError:
             return self
         except Exception:

@@ -79,7 +79,6 @@ class RunDerivative:
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self._remembering: dict[Piece, Piece] = {}
-        self._told: dict[Piece, tuple[tuple[Event, ...], Any, bool, Tolerances]] = {}  # of events that remember
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
 
     def __repr__(self) -> str:
@@ -111,13 +110,9 @@ class RunDerivative:
     def _event(self, events: tuple[Event, ...], behind: Any, goes_on: bool) -> EventLinearization:
         first = events[0]
         tolerances = first.system.tolerances or self.tolerances
-        told = events, behind, goes_on, tolerances
-        data = event_data(*told, self._parameters)
+        data = event_data(events, behind, goes_on, tolerances, self._parameters)
         self._panel.ask(data, lambda plugin: plugin)  # one of them accepts it
-        found = EventLinearization(data, self._panel, events)
-        if first.system.remembered(first.mode_pre) or behind.remembered(events[-1].mode_post):
-            self._told[found] = told
-        return found
+        return EventLinearization(data, self._panel, events)
 
     def with_memory(self, piece: Piece) -> Piece:
         """A piece as variations follow it: with what its modes remember, see `hybrid.abilities.Memories`."""
@@ -126,9 +121,8 @@ class RunDerivative:
             if isinstance(piece, ArcVariation):
                 if piece.arc.system.remembered(piece.arc.mode):
                     found = ArcVariation(piece.arc, self._all, self.tolerances, self.integrator)
-            elif piece in self._told:
-                data = event_data(*self._told[piece], self._all)
-                found = RememberingEvent(data, self._panel, piece.events, piece)
+            elif piece.remembers:
+                found = RememberingEvent(self._panel, piece)
             self._remembering[piece] = found
         return self._remembering[piece]
 
