@@ -202,6 +202,8 @@ class RunDerivative:
     def matrix(self, t0: float | None = None, t1: float | None = None) -> Array:
         """D x(t1) / D x(t0) (n_end, n_start) in tangent coordinates; by default from start to end of the run.
 
+        What the mode at `t0` remembers from before, such as the direction of a slow slip, is held.
+
         Raises:
             NonDifferentiableError: an event between them has no single matrix.
         """

@@ -84,13 +84,14 @@ def test_a_part_of_a_run_that_holds_a_direction() -> None:
 
 
 def test_what_else_is_carried() -> None:
-    """Covariances, gains and exponents are those of the matrix, with what is held."""
+    """Covariances and exponents are those of the matrix, with what is held."""
     system = pulled()
     lin = cs.linearize(run(system))
     root = np.diag([0.0, 0.0, 0.0, 1e-3, 1e-3, 0.0])
     wanted = lin.matrix() @ root @ root.T @ lin.matrix().T
     found = lin.covariance(root @ root.T).final
     np.testing.assert_allclose(found, wanted, atol=1e-6 * float(np.abs(wanted).max()))
+    assert cs.lyapunov_exponents(lin).shape == (6,)
 
 
 @pytest.mark.parametrize("angle", [0.3, 2.0])
