@@ -376,7 +376,7 @@ class Node:
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
         plain = is_identity(reset)
-        begins = any(name not in self.remembered for name in node.remembered)
+        begins = any(self.remembered.get(name) != value for name, value in node.remembered.items())
         if (self._is_seamless(fired) and not begins) or self._by_clock(fired):
             # When a neighbour meets it makes no difference.
             nothing = np.zeros(self.dim)
@@ -502,7 +502,7 @@ class Node:
         system, behind, known = node.system, node.space.dim, list(self.remembered)
         rows, begun = matrix[behind : behind + len(node.remembered)], []
         for k, (name, value) in enumerate(node.remembered.items()):
-            if name in self.remembered and self.remembered[name] == value:
+            if self.remembered.get(name) == value:
                 rows[k, self.space.dim + known.index(name)] = 1.0
             else:
                 begun.append(k)

@@ -42,7 +42,7 @@ class EventLinearization:
 
     def __init__(self, data: EventData, panel: Panel, events: tuple[Event, ...]) -> None:
         self.data, self.events = data, events
-        self._panel = panel
+        self._panel, self._public = panel, self
 
     @property
     def time(self) -> float:
@@ -137,7 +137,7 @@ class EventLinearization:
                 f"{self._together}, and which changes first decides the derivative: it is no single matrix, but has"
                 f" {len(pieces)} linear pieces; take a direction, lin(dx), or one of the exception's"
                 f" problem['event'].pieces(), or {ONE_BY_ONE}",
-                event=self,
+                event=self._public,
             )
         return next(iter(pieces.values()))
 
@@ -236,6 +236,7 @@ class RememberingEvent(EventLinearization):
     def __init__(self, panel: Panel, alone: EventLinearization) -> None:
         data = alone.data.with_memory()
         super().__init__(data, panel.of_memory(data), alone.events)
+        self._public = alone
         self._alone = None if self._panel is panel else alone
 
     @property

@@ -258,7 +258,7 @@ class Memories:
     """
 
     def remembered(self, mode: Any) -> Mapping[Hashable, Any]:
-        """{name: value} of the numbers (k) that a mode remembers; here none."""
+        """{name: value} of the numbers (k) that a mode remembers, each of one that can be compared; here none."""
         return {}
 
     def remembered_at(self, t: float, x: Array, mode: Any) -> Array:
