@@ -154,6 +154,7 @@ def test_a_hostile_message_is_refused_and_logged(live: Live, said: str | bytes, 
 
 
 def test_a_message_that_is_too_long_ends_the_connection_and_not_the_run(live: Live) -> None:
+    until(lambda: not live.session.playing)
     heard = speak(live, '{"do": "play"' + messages.LONGEST * " " + "}")
     assert "refused" not in {told["type"] for told in heard}
     assert speak(live)[-1]["type"] == "panel"
