@@ -24,13 +24,21 @@ def minimiser(
 
     None where there is none, since x may grow for ever.
     """
+    found = minimum(quadratic, linear, matrix, right, cones)
+    return None if found is None else found[0]
+
+
+def minimum(
+    quadratic: Array | None, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]
+) -> tuple[Array, Array] | None:
+    """The minimiser, and multipliers z of its cones: P x + c + matrix^T z = 0, z in the dual cones."""
     import clarabel
 
     upper = _nothing(len(linear)) if quadratic is None else _sparse(np.triu(quadratic))
     solver = clarabel.DefaultSolver(upper, linear, _sparse(matrix), right, _kinds(tuple(cones)), _settings())
     found = solver.solve()
     endless = found.status in (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
-    return None if endless or not np.isfinite(found.x).all() else np.asarray(found.x)
+    return None if endless or not np.isfinite(found.x).all() else (np.asarray(found.x), np.asarray(found.z))
 
 
 @cache

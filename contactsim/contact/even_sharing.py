@@ -1,4 +1,7 @@
-"""Outcomes of impacts with redundant contacts: of several that fulfil the law, that of contacts that yield alike.
+"""Outcomes with redundant contacts: of several that fulfil the law, that of contacts that yield alike.
+
+They are those of impacts, and of accelerations where contacts begin to slip: for impulses and velocities read forces
+and accelerations then.
 
 Where contacts that do the same slip, their normal impulses may be shared in many ways, each of which rubs in another
 way: Signorini's and Coulomb's laws leave the motion a choice. It is made as bodies make it, which yield a little,
@@ -41,7 +44,7 @@ Directions = Sequence[Direction]
 
 
 def shared_evenly(solution: ContactSolution) -> ContactSolution:
-    """The outcome of contacts that yield alike, of an impact without rebounds or given impulses.
+    """The outcome of contacts that yield alike, of a problem without rebounds or given impulses.
 
     It is `solution` itself where impulses leave its motion no choice, or that of contacts that yield is the same, and
     what slips there has a speed; `undecided` says that none was found.

@@ -86,8 +86,9 @@ class RigidLaw(ContactLaw):
     def plain(self) -> str | None:
         """The name by which compiled engines know the law as a whole; None: Python alone knows it.
 
-        "newton": one stage of `contactsim.contact.impact.newton`, and modes by `stick_slip_choice.solve`. "poisson":
-        the stages `compression` and `expansion` in place of that one; "energetic": the same, where they gain no energy.
+        "newton": one stage of `contactsim.contact.impact.newton`, and modes by `stick_slip_choice.solve`, evenly.
+        "poisson": the stages `compression` and `expansion` in place of that one; "energetic": the same, where they gain
+        no energy.
         """
         return None
 

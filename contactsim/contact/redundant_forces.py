@@ -127,6 +127,47 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
     return forces if best is None else forces + scale * (null @ best[:width])
 
 
+class Widest(NamedTuple):
+    """Forces whose least cone margin is largest.
+
+    Attributes:
+        forces: (m,).
+        margin: the least of their margins [N].
+        slope: (m,), the derivative of that by forces that move with what they depend on.
+        by_friction: {contact: derivative by its coefficient of friction [N]}, of those that stick.
+    """
+
+    forces: Array
+    margin: float
+    slope: Array
+    by_friction: dict[int, float]
+
+
+def widest(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Widest | None:
+    """Those of the largest margin among `forces` + `null` @ y, with its slope; None: it has no bound.
+
+    With the multipliers z of the cones, and the rows C that take forces into them, the slope is C^T z: across `null`,
+    so that it is the same along all forces that obey the equations of the mode as these change, whichever is
+    followed (Danskin, The Theory of Max-Min, 1967).
+    """
+    from .cone_program import minimum
+
+    scale, (size, width) = _scale(problem, modes, forces), null.shape
+    rows, limits, cones = _cones(problem, modes, forces / scale, np.eye(size), scale)
+    inwards = np.concatenate([np.eye(own)[0] for _, own in cones])
+    objective = np.append(np.zeros(width), -1.0)
+    found = minimum(None, objective, -np.column_stack([rows @ null, -inwards]), limits, cones)
+    if found is None:
+        return None
+    (*y, margin), multipliers = found
+    best = forces + scale * (null @ np.array(y))
+    first = np.cumsum([0, *(own for _, own in cones)])
+    tops = [float(multipliers[k]) for k, (second, _) in zip(first.tolist(), cones, strict=False) if second]
+    sticking = [i for i, mode in enumerate(modes) if mode is Mode.STICK and problem.widths[i]]
+    by_friction = {i: top * float(best[problem.normal(i)]) for i, top in zip(sticking, tops, strict=True)}
+    return Widest(best, scale * float(margin), multipliers @ rows, by_friction)
+
+
 def smallest_admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array | None:
     """The smallest admissible forces `forces` + `null` @ y, where `forces` are the smallest of all; None if none is.
 

@@ -138,6 +138,8 @@ def guard_by_parameters(flow: RigidFlow, t: float, x: Array, guard: tuple[str, i
         )
     if kind.startswith(SIDE):
         return None if any(ground) else np.zeros(len(besides))
+    if kind == "forces" and not any(ground):
+        return _largest_margin(flow, t, x, besides)
     if kind not in ("force", "cone", "slow", "fast", "stop"):
         return None
     found, part = by_parameters(flow, t, x, besides), arc.tangent[i]
@@ -158,3 +160,15 @@ def _cone(flow: RigidFlow, t: float, x: Array, i: int, found: ByParameters, besi
     friction = np.array([beside.static_friction[i] for beside in besides.values()])
     margin = friction * normal + arc.world.static_friction[i] * found.forces[arc.normal[i]]
     return margin - np.array(unit(tangential)) @ found.forces[arc.tangent[i]] if np.any(tangential) else margin
+
+
+def _largest_margin(flow: RigidFlow, t: float, x: Array, besides: Besides) -> Array | None:
+    """That of the margin of contacts that stick redundantly, where it is known."""
+    from .redundant_margin import LargestMargin
+
+    margin = LargestMargin.of(flow.arc, t, x, flow.motion(t, x))
+    if margin is None:
+        return None
+    frictions = np.array([beside.static_friction for beside in besides.values()])
+    by_friction = frictions[:, list(margin.friction)] @ np.array(list(margin.friction.values()))
+    return by_friction + margin.slope @ by_parameters(flow, t, x, besides).forces

@@ -95,7 +95,7 @@ def _longest_step(flow: RigidFlow, t: float, x: Array) -> float:
 def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float | None:
     """That of a margin of forces, as what is applied changes with the time; None of others, to be differenced."""
     kind, i = cast("tuple[str, int]", name)
-    if kind not in ("force", "cone"):
+    if kind not in ("force", "cone", "forces"):
         return None
     from .rigid_sensitivity import forces_by_time
 
@@ -103,7 +103,12 @@ def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float
     if motion.by_time is None:
         motion.by_time = (forces_by_time(flow.arc, t, x, flow.references, motion),)
     forces = motion.by_time[0]
-    return None if forces is None else float(margin_row(flow, kind, i, t, x, forces))
+    if forces is None or kind != "forces":
+        return None if forces is None else float(margin_row(flow, kind, i, t, x, forces))
+    from .redundant_margin import LargestMargin
+
+    margin = LargestMargin.of(flow.arc, t, x, motion)
+    return None if margin is None else float(margin.slope @ forces)
 
 
 def _first_rate(flow: RigidFlow, t: float, x: Array) -> Array:
@@ -779,8 +784,11 @@ class RigidFlow(RigidField, ContactFlow):
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim); None where one of them is known by its value only."""
         chosen = [self.table.names[k] for k in self.places(names)]
-        if any(kind in ("enable", "forces", "jam", "turn", "close", "open", "arm") for kind, _ in chosen):
+        if any(kind in ("enable", "jam", "turn", "close", "open", "arm") for kind, _ in chosen):
             return None
+        if any(kind == "forces" for kind, _ in chosen):
+            row = self._margin_row(t, x) if len(chosen) == 1 else None
+            return None if row is None else row[None]
         found = None
         if any(kind != "gap" and not kind.startswith(SIDE) for kind, _ in chosen):
             found = self._sensitivity(t, x)
@@ -788,6 +796,14 @@ class RigidFlow(RigidField, ContactFlow):
                 return None
         rows = [self._guard_row(kind, i, t, x, found) for kind, i in chosen]
         return np.array(rows).reshape(len(rows), self.arc.world.tangent_size)
+
+    def _margin_row(self, t: float, x: Array) -> Array | None:
+        """Derivative (dim,) of the margin of redundant forces; None: it is known by its value only."""
+        from .redundant_margin import LargestMargin
+
+        motion = self.motion(t, x)
+        found = LargestMargin.of(self.arc, t, x, motion)
+        return None if found is None else found.by_state(self.arc, t, x, self.references, motion)
 
     def _guard_row(self, kind: str, i: int, t: float, x: Array, found: Sensitivity | None) -> Array:
         """Derivative (dim,) of a guard."""

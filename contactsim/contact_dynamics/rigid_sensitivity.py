@@ -79,18 +79,26 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
 
     Differentiates M a = f + J^T lam and the rows of the mode: see `mode_sensitivity`.
     """
-    world, nv = arc.world, arc.world.nv
+    world = arc.world
     slips = arc.directions(references), references.straight
     found = None if arc.compiled is None else arc.compiled.driven_derivatives(t, x, *slips)
     if found is not None:
         return Sensitivity(*found, np.zeros((0, world.tangent_size)))
-    q, v = world.q(x), world.v(x)
-    applied = world.driving.applied_jacobian(t, x)
     if arc.compiled is not None:
+        q, v, applied = world.q(x), world.v(x), world.driving.applied_jacobian(t, x)
         found = arc.compiled.derivatives(q, v, world.driving.applied_at(t, x), applied.force_x, *slips)
         if found is not None:
             return Sensitivity(*found, applied.memory_x)
-    terms = arc.terms(t, q, v)
+    return sensitivity_under(arc, t, x, references, motion)
+
+
+def sensitivity_under(
+    arc: RigidArc, t: float, x: Array, references: References, motion: Accelerations
+) -> Sensitivity | None:
+    """The same under the forces of `motion`, whichever they are of those that move the mode alike."""
+    world, nv = arc.world, arc.world.nv
+    q, v = world.q(x), world.v(x)
+    applied, terms = world.driving.applied_jacobian(t, x), arc.terms(t, q, v)
     forces, acceleration = motion.forces, motion.acceleration
     of_terms = CompiledTerms(arc).term_derivatives(t, q, v, acceleration, arc.closed, forces)
     force = applied.force_x

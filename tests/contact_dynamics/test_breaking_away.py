@@ -206,3 +206,54 @@ def test_a_slip_that_begins_slowly_is_seen_to_turn() -> None:
     for arc in traj.arcs:
         t = np.array([0.5 * (segment.t0 + segment.t1) for segment in arc.segments])
         assert np.abs(traj.sample(t).v - exact.sample(t).v).max() < 1e-6
+
+
+# --- contacts that do the same ----------------------------------------------------------------------------------------
+
+
+def two_feet(*friction: float) -> cs.ContactSystem:
+    """A unit mass on two feet at one place, pulled by 10 t; of the mean friction once it slips."""
+    feet = [
+        cs.Gap(
+            gap=lambda t, q: q[1],
+            normal=lambda t, q: np.array([0.0, 1.0]),
+            tangent=lambda t, q: np.array([[1.0, 0.0]]),
+            friction=mu,
+            name=name,
+        )
+        for name, mu in zip("ab", friction, strict=True)
+    ]
+    return cs.ContactSystem(cs.Mechanism(2, lambda q: np.eye(2), lambda t, q, v: np.array([10.0 * t, -G]), feet))
+
+
+@pytest.mark.parametrize("friction", [(0.4, 0.4), (0.2, 0.6), (0.6, 0.2), (0.2, 0.21)])
+def test_feet_that_do_the_same_bear_the_same_when_they_break_away(friction: tuple[float, float]) -> None:
+    """They hold as long as the rougher one might alone; then neither is open, to land again by rounding."""
+    run = cs.simulate(two_feet(*friction), cs.State([0, 0], [0, 0]), (0.0, 1.0))
+    assert run.status is cs.Status.FINISHED, run.message
+    (event,) = run.events
+    assert event.time == pytest.approx(max(friction) * G / 10.0, abs=1e-9)
+    assert [modes[1] for modes in event.transitions.values()] == [cs.Mode.SLIP] * 2
+    forces = run.forces(0.9)
+    assert forces["a"][0] == pytest.approx(0.5 * G) and forces["b"][0] == pytest.approx(0.5 * G)
+    speed = 5.0 * (1.0 - event.time**2) - np.mean(friction) * G * (1.0 - event.time)
+    assert run.final.v[0] == pytest.approx(speed, abs=1e-8)
+
+
+@pytest.mark.parametrize("friction", [0.5, 0.3])
+def test_a_box_that_breaks_away_slides_on_all_its_corners(friction: float) -> None:
+    """As one does that is started a moment later, sliding already."""
+
+    def push(t: float, q: Array, v: Array) -> Array:
+        return np.array([8.0 * t, 2.0 * t, 0.0, 0.0, 0.0, 0.3 * t])
+
+    robot = cs.Robot.box(1.0, (0.2, 0.3, 0.1), friction=0.5)
+    system = cs.ContactSystem(robot, controller=push).with_parameter("contact.box/0.friction", friction)
+    run = cs.simulate(system, cs.State(robot.nominal, np.zeros(6)), (0.0, 0.8))
+    (event,) = run.events
+    assert [modes[1] for modes in event.transitions.values()] == [cs.Mode.SLIP] * 4
+    later = event.time + 0.01
+    slides = cs.simulate(system, cs.State(run(later).q, run(later).v), (later, 0.8))
+    assert slides.mode_at(0.7) == run.mode_at(0.7)
+    np.testing.assert_allclose(slides.final.q, run.final.q, atol=1e-8)
+    np.testing.assert_allclose(slides.final.v, run.final.v, atol=1e-7)

@@ -139,14 +139,13 @@ void bind_pivot(nb::module_& m) {
             {
                 nb::gil_scoped_release released;
                 found = search(problem, rules, chosen);
-                const bool idle = found == Pivoted::solved && !evenly && has_idle_slips(problem, rules, chosen);
-                if (idle) found = Pivoted::unknown;
                 if (found == Pivoted::solved && evenly) {
                     Chosen alike = chosen;
                     shared = share_evenly(problem, rules, alike);
                     if (shared == Pivoted::solved) chosen = alike;
                     if (shared == Pivoted::unknown) found = shared;
                 }
+                if (found == Pivoted::solved && has_idle_slips(problem, rules, chosen)) found = Pivoted::unknown;
             }
             return nb::make_tuple(choices.tell(found, chosen), shared != Pivoted::solved);
         },

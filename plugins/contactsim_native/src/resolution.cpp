@@ -348,8 +348,7 @@ class Resolution final : public Landing {
         const std::vector<double> before = own.free;
         for (int k = 0; k < own.problem.count; ++k) own.free[own.problem.first[k]] -= rebound[k];
         own.look();
-        if (search(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
-        if (share_evenly(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
+        if (!found_evenly(own.problem, rules_.pivots, chosen)) return false;
         own.free = before;
         own.look();
         std::vector<double> after;
@@ -638,7 +637,7 @@ class Resolution final : public Landing {
         if (!guess(own, before, kinds, forces, chosen)) return false;
         if (!slacken(own, before, kinds, forces, zero, chosen)) return false;
         const Chosen begin = chosen;
-        if (search(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
+        if (!found_evenly(own.problem, rules_.pivots, chosen)) return false;
         const bool leaving = std::any_of(kinds.begin(), kinds.end(), [](Kind kind) { return kind == Kind::cone; });
         if (!leaving && has_idle_slips(own.problem, rules_.pivots, chosen)) return false;
         OwnProblem answered = own;
@@ -801,13 +800,19 @@ class Resolution final : public Landing {
             return true;
         }
         Chosen other = begin;
-        if (search(less.problem, rules, other) != Pivoted::solved) return false;
+        if (!found_evenly(less.problem, rules, other)) return false;
         if (!stuck.empty()) {
             answered = less, chosen = other;
             return true;
         }
         chosen = other;
-        return search(own.problem, rules, chosen) == Pivoted::solved;
+        return found_evenly(own.problem, rules, chosen);
+    }
+
+    // Of several motions of redundant contacts that of contacts that yield alike.
+    static bool found_evenly(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
+        return search(problem, rules, chosen) == Pivoted::solved &&
+               share_evenly(problem, rules, chosen) == Pivoted::solved;
     }
 
     // Whether no contact that slides may leave as well, or slide where it leaves (Painleve).

@@ -59,4 +59,4 @@ class Coulomb(RigidLaw):
 
     def select(self, problem: ContactProblem) -> ContactSolution:
         """Modes and forces at the level of accelerations."""
-        return stick_slip_choice.solve(problem)
+        return stick_slip_choice.solve(problem, evenly=True)
