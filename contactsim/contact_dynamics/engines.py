@@ -530,6 +530,10 @@ class CompiledArc(ABC):
         """Derivatives of the equations of motion: see `Differentiated.term_derivatives`; None where it has none."""
         return None
 
+    def rate_derivatives(self, q: Array, v: Array) -> Array | None:
+        """Derivatives (m, 2 nv) of the contact velocities by (dq, dv), the rows among them; None where it has none."""
+        return None
+
     def propagated(
         self,
         path: ChartPath,

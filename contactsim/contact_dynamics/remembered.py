@@ -47,13 +47,12 @@ def turns_by_state(world: World, t: float, x: Array, mode: SystemMode) -> Array:
     """D_x (k, dim) of `turns` where the slip velocities have these directions."""
     arc, nv = prepare(world, mode), world.nv
     q, v = world.q(x), world.v(x)
-    terms = arc.terms(t, q, v)
-    by_place = CompiledTerms(arc).rate_derivatives(t, q, v, arc.closed)
+    rates, by_state = arc.velocities(t, x), CompiledTerms(arc).rates_by_state(t, q, v, arc.closed)
     found = np.zeros((len(mode.held), world.tangent_size))
     for row, (i, held) in zip(found, mode.held.items(), strict=True):
         part, d = arc.tangent[i], np.array(held)
-        aside = across(d) / float(d @ terms.rates[part])
-        row[:nv], row[nv : 2 * nv] = aside @ by_place[part], aside @ terms.rows[part]
+        aside = across(d) / float(d @ rates[part])
+        row[: 2 * nv] = aside @ by_state[part]
     return held_speeds(world, mode)[:, None] * found
 
 

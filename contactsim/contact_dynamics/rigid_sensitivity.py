@@ -67,8 +67,16 @@ class CompiledTerms(Differentiated):
 
     def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """By the engine; rates depend neither on accelerations nor on forces."""
-        found = self._told(q, v, np.zeros(self.nv), self._none)
-        return self._mechanism.rate_derivatives(t, q, v, contacts) if found is None else found.rates_q
+        found = None if self._compiled is None else self._compiled.rate_derivatives(q, v)
+        return self._mechanism.rate_derivatives(t, q, v, contacts) if found is None else found[:, : self.nv]
+
+    def rates_by_state(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Derivatives (m, 2 nv) of the rates by (dq, dv)."""
+        found = None if self._compiled is None else self._compiled.rate_derivatives(q, v)
+        if found is not None:
+            return found
+        rows = self._mechanism.terms(t, q, v, contacts).rows
+        return np.hstack([self._mechanism.rate_derivatives(t, q, v, contacts), rows])
 
     def _told(self, q: Array, v: Array, a: Array, forces: Array) -> TermDerivatives | None:
         return None if self._compiled is None else self._compiled.term_derivatives(q, v, a, forces)

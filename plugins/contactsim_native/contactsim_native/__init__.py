@@ -259,14 +259,25 @@ class NativeArc(CompiledArc):
 
     def term_derivatives(self, q: Array, v: Array, a: Array, forces: Array) -> TermDerivatives | None:
         """Derivatives of the equations of motion; None of loops, and as of `derivatives`."""
+        found, nv = self._differentiated(q, v, a, forces), self._plain.nv
+        if found is None:
+            return None
+        residual, rates, motion = found
+        return TermDerivatives(residual[:, :nv], residual[:, nv:], rates[:, :nv], motion[:, :nv], motion[:, nv:])
+
+    def rate_derivatives(self, q: Array, v: Array) -> Array | None:
+        """Derivatives (m, 2 nv) of the contact velocities by (dq, dv); None as of `term_derivatives`."""
+        found = self._differentiated(q, v, np.zeros(self._plain.nv), np.zeros(self._mode.rows))
+        return None if found is None else found[1]
+
+    def _differentiated(self, q: Array, v: Array, a: Array, forces: Array) -> tuple[Array, Array, Array] | None:
         plain = self._plain
         if self._flat or plain.ground.motion is not None or plain.loops is not None:
             return None
         nv, rows = plain.nv, self._mode.rows
         residual, rates, motion = np.empty((nv, 2 * nv)), np.empty((rows, 2 * nv)), np.empty((rows, 2 * nv))
-        if not _native.term_derivatives(self._robot, self._mode, q, v, a, forces, residual, rates, motion):
-            return None
-        return TermDerivatives(residual[:, :nv], residual[:, nv:], rates[:, :nv], motion[:, :nv], motion[:, nv:])
+        given = self._robot, self._mode, q, v, a, forces
+        return (residual, rates, motion) if _native.term_derivatives(*given, residual, rates, motion) else None
 
     def propagated(
         self,
