@@ -79,7 +79,7 @@ def solve_contacts(
         e = _coefficients(restitution, "restitution", len(rows), most=1.0)
         problem = replace(problem, rebound=tuple(np.where(normal < 0.0, -e * normal, 0.0).tolist()))
     tried = None if solvers is None else tuple(solvers)
-    solution = solve(problem, solvers=tried, evenly=restitution is not None)
+    solution = solve(problem, solvers=tried, evenly=True)
     return replace(solution, unique=solution.unique and _is_the_only_one(solution))
 
 
