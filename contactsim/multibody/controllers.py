@@ -139,9 +139,13 @@ class Controller(ABC):
 def _differenced(
     function: Callable[[float, Array, Array, Array], Array], t: float, q: Array, v: Array, z: Array, space: Manifold
 ) -> Array:
-    along_q = tangent_derivative(lambda point: function(t, point, v, z), space, q)
-    along_v = tangent_derivative(lambda velocity: function(t, q, velocity, z), Euclidean(len(v)), v)
-    along_z = tangent_derivative(lambda memory: function(t, q, v, memory), Euclidean(len(z)), z)
+    def asked(at_q: Array, at_v: Array, at_z: Array) -> Array:
+        """The function may write on what it is given."""
+        return np.array(function(t, at_q.copy(), at_v.copy(), at_z.copy()))
+
+    along_q = tangent_derivative(lambda point: asked(point, v, z), space, q)
+    along_v = tangent_derivative(lambda velocity: asked(q, velocity, z), Euclidean(len(v)), v)
+    along_z = tangent_derivative(lambda memory: asked(q, v, memory), Euclidean(len(z)), z)
     return np.hstack([along_q, along_v, along_z])
 
 
@@ -197,7 +201,7 @@ class Held(Controller):
 
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The controller's memory after the instant, and its torque with that memory."""
-        given = self.own.sample(t, q, v, z[: self.own.memory])
+        given = self.own.sample(t, q.copy(), v.copy(), z[: self.own.memory].copy())
         kept = answer("the controller", self.own, "a sample", given, (self.own.memory,), t, q)
         torque = answer("the controller", self.own, "tau", self.own.torque(t, q, v, kept), (self._nv,), t, q)
         return np.concatenate([kept, torque])
