@@ -259,6 +259,9 @@ def name_of(function: Any) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__) if " at 0x" in text else text
 
 
+TORQUES = function("a function (t, q, v) -> tau (nv,)")
+
+
 class FunctionController(Controller):
     """A plain function (t, q, v) -> tau (nv,)."""
 
@@ -283,7 +286,7 @@ class Sampled(Controller):
         nv: number of velocities of the robot.
     """
 
-    @arguments(function=function("a function (t, q, v) -> tau (nv,)"), period=POSITIVE, nv=COUNT)
+    @arguments(function=TORQUES, period=POSITIVE, nv=COUNT)
     def __init__(self, function: Callable[[float, Array, Array], Any], period: float, nv: int) -> None:
         self._function, self.period, self.memory = function, period, nv
 
@@ -313,5 +316,5 @@ def as_controller(given: Any) -> Controller | None:
     if given is None or isinstance(given, Controller):
         return given
     if callable(given):
-        return FunctionController(given)
+        return FunctionController(TORQUES.check("the controller", given))
     raise InputError(f"the controller is a {type(given).__name__}; give a function (t, q, v) -> tau or a Controller")
