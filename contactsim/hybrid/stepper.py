@@ -178,7 +178,7 @@ class Stepper:
         if size <= STILL and bend <= STILL:
             own = max(SHORT_TRIAL, 1e-3 * short)
         else:
-            own = (0.01 / max(size, bend)) ** (1.0 / SPENT_853)
+            own = max((0.01 / max(size, bend)) ** (1.0 / SPENT_853), float(np.spacing(self.t)))
         return min(100.0 * short, own, duration, self.tolerances.max_step)
 
     def step(self, bound: float) -> Segment:
