@@ -135,6 +135,10 @@ def of(function: Callable[..., Any], /, **arguments: tuple[Any, str]) -> Call:
     return Call(getattr(function, "__qualname__", str(function)), function, arguments)
 
 
+def at_zero(t: float, x: np.ndarray) -> float:
+    return float(x[0])
+
+
 def no_force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.zeros(len(v))
 
@@ -604,7 +608,7 @@ def results() -> list[Call]:
         of(
             cs.Boundary,
             name=("edge", "key"),
-            function=(no_force, "function"),
+            function=(at_zero, "function"),
             target=(0.0, "number"),
             side=("above", "name"),
         ),

@@ -17,7 +17,9 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +29,7 @@ from .lazy import Made, dataclass, difflib
 
 FAR = 1e75  # numbers beyond this are nobody's: their powers overflow
 LONGEST = 60  # characters of a value that is repeated
+NAMED = re.compile(r"a function (?:\(([\w, ]+)\)|(\w+)) ->")  # the arguments of a function, as words name them
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -89,6 +92,8 @@ def shown(given: Any) -> str:
         except ValueError:  # Python does not write out whole numbers of more than 4300 digits
             text = f"a very large {type(given).__name__}"
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    if isinstance(given, FunctionType):
+        return f"a function of ({', '.join(inspect.signature(given).parameters)})"
     return f"{given.__name__}, a class" if isinstance(given, type) else f"a {type(given).__name__}"
 
 
@@ -200,8 +205,29 @@ PATH = Kind("the path of a file", _path)
 
 
 def function(words: str) -> Kind:
-    """A function, described as in "a function (t, q, v) -> tau"."""
-    return Kind(words, _function)
+    """A function, described as in "a function (t, q, v) -> tau"; it must be one of as many arguments as are named."""
+    named = NAMED.match(words)
+    if named is None:
+        return Kind(words, _function)
+    count = len((named[1] or named[2]).split(","))
+
+    def found(given: Any) -> Any:
+        if not takes(_function(given), count):
+            raise ValueError
+        return given
+
+    return Kind(words, found)
+
+
+def takes(given: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with as many arguments, as far as it tells."""
+    try:
+        inspect.signature(given).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:  # it is compiled
+        return True
+    return True
 
 
 def custom(words: str, take: Callable[[Any], Any]) -> Kind:

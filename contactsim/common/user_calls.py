@@ -148,7 +148,7 @@ class Margin:
         """The margin."""
         kind = "the function 'enabled' of contact"
         try:
-            given = self.function(t, q, v)
+            given = self.function(t, q.copy(), v.copy())
         except Exception:
             with UserCall(kind, self.contact, t):
                 raise

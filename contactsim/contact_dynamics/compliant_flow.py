@@ -339,7 +339,7 @@ def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Arr
     """Force and memory rate of one contact by its law, checked."""
     kind, name, at = "the contact law", type(law).__name__, np.append(point.velocity, point.gap)
     with UserCall(kind, name, t):
-        given = law.force(point)
+        given = law.force(point._replace(velocity=point.velocity.copy(), memory=point.memory.copy()))
     try:
         force, rate = given
     except (TypeError, ValueError):

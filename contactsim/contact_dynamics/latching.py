@@ -58,7 +58,7 @@ def waiting_at(world: World, t: float, x: Array) -> tuple[int, ...]:
     for k, latch in enumerate(world.latches):
         closing = latch.closing(world.robot)
         with UserCall("the function of latch", latch.name, t):
-            if closing is not None and not float(closing(t, world.q(x), world.v(x))) > 0.0:
+            if closing is not None and not float(closing(t, world.q(x).copy(), world.v(x).copy())) > 0.0:
                 found.append(k)
     return tuple(found)
 
@@ -68,7 +68,7 @@ def _enabled(world: World, k: int, t: float, x: Array) -> bool:
     latch = world.latches[k]
     margins = [margin for margin in (latch.enabled, latch.opening()) if margin is not None]
     with UserCall("the function 'enabled' or 'opens' of latch", latch.name, t):
-        return all(float(margin(t, world.q(x), world.v(x))) > 0.0 for margin in margins)
+        return all(float(margin(t, world.q(x).copy(), world.v(x).copy())) > 0.0 for margin in margins)
 
 
 def with_closed(world: World, x: Array, latched: Latched, closing: tuple[int, ...]) -> Latched:

@@ -374,7 +374,7 @@ class RigidFlow(RigidField, ContactFlow):
         left = math.inf
         if guard is not None:
             with UserCall("the function of latch", latch.name, t):
-                left = float(guard(t, q, v)) * (-1.0 if kind == "arm" else 1.0)
+                left = float(guard(t, q.copy(), v.copy())) * (-1.0 if kind == "arm" else 1.0)
         if kind == "open" and latch.strength is not None:
             mechanism, motion = cast("ClosedMechanism", self.arc.mechanism), self.motion(t, x)
             applied = world.driving.given_force(t, x)

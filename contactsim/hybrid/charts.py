@@ -155,7 +155,7 @@ class Chart(Flow):
     def field(self, t: float, x: Array) -> Array:
         """Rate of the state; that of the bookkeeping states behind those the model gives is zero."""
         try:
-            rate = np.asarray(self.model.field(t, x, self.chart), dtype=float)
+            rate = np.array(self.model.field(t, x.copy(), self.chart), dtype=float)  # a model may fill one array anew
         except Exception:
             with UserCall("the field of", type(self.model).__name__, t):
                 raise
@@ -169,7 +169,7 @@ class Chart(Flow):
         values = []
         for boundary in self.boundaries:
             try:
-                values.append(float(boundary.guard(t, x)))
+                values.append(float(boundary.guard(t, x.copy())))
             except Exception:
                 with UserCall(f"the boundary '{boundary.name}' of", type(self.model).__name__, t):
                     raise
@@ -187,12 +187,12 @@ class Chart(Flow):
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
         """Findings of the model about a state in this chart."""
-        return self.model.validate(t, x, self.chart)
+        return self.model.validate(t, x.copy(), self.chart)
 
     def jacobian(self, t: float, x: Array) -> Array | None:
         """D_x f (dim, dim), with zero rows for the bookkeeping states; None: to be differenced."""
-        given = self.model.jacobian(t, x, self.chart)
-        return None if given is None else self._with_bookkeeping(np.asarray(given, dtype=float), x)
+        given = self.model.jacobian(t, x.copy(), self.chart)
+        return None if given is None else self._with_bookkeeping(np.array(given, dtype=float), x)
 
     def _with_bookkeeping(self, rates: Array, x: Array) -> Array:
         """Rows of the continuous states, followed by zeros for the bookkeeping states where those are left out."""
@@ -209,7 +209,7 @@ class Chart(Flow):
         for boundary in (self.boundaries[k] for k in self.places(names)):
             if boundary.gradient is None:
                 return None
-            rows.append(SIDES[boundary.side] * np.asarray(boundary.gradient(t, x), dtype=float))
+            rows.append(SIDES[boundary.side] * np.asarray(boundary.gradient(t, x.copy()), dtype=float))
         return np.array(rows)
 
 
@@ -303,7 +303,7 @@ class Model(HybridSystem):
         if not fired:
             return Transition(x, mode, {"parameters": ("before", "after")})
         try:
-            transition = self.reset(t, x, mode, fired)
+            transition = self.reset(t, x.copy(), mode, fired)
         except Exception:
             with UserCall("the reset of", type(self).__name__, t):
                 raise

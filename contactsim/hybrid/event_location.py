@@ -125,7 +125,7 @@ class Watch:
     def _begin(self, t: float, x: Array) -> None:
         """Watch the guards from (t, x) on."""
         flow, tolerances = self._flow, self._tolerances
-        self.values = np.asarray(flow.guards(t, x), dtype=float)
+        self.values = np.array(flow.guards(t, x.copy()), dtype=float)
         if flow.begun is not None:
             self.values = flow.begun(t, x, self.values)
         given = flow.guard_rounding
@@ -282,7 +282,7 @@ class Watch:
         return self._moved & (shown | (self._smooth & straight(early)) if segment.miss <= EXACT else shown)
 
     def _at(self, segment: Segment, t: float) -> Array:
-        return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
+        return np.array(self._flow.guards(t, segment(t).copy()), dtype=float)
 
     def _one(self, segment: Segment, t: float, guard: int) -> float:
         return float(self._flow.some_guards(t, segment(t), np.array([guard]))[0])

@@ -212,7 +212,7 @@ class Flow(ABC):
 
     def some_guards(self, t: float, x: Array, guards: Array) -> Array:
         """Some of the guards (k,); for flows of which they cost less than all."""
-        return np.asarray(self.guards(t, x), dtype=float)[guards]
+        return np.asarray(self.guards(t, x.copy()), dtype=float)[guards]
 
     def guard_bounds(self, path: Path) -> GuardBounds:
         """Bounds of the guards along a step: those that have some cannot dip below zero unseen."""

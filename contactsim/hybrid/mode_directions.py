@@ -29,7 +29,7 @@ def flow_at(system: HybridSystem, mode: Any, t: float, x: Array) -> Flow:
 def field_at(system: HybridSystem, mode: Any, t: float, x: Array) -> Array:
     """F (dim,) of a mode from (t, x) on."""
     flow = system.flow(mode)
-    return flow.rebased(t, x).field(t, x) if flow.first_rate is None else flow.first_rate(t, x)
+    return flow.rebased(t, x).field(t, x.copy()) if flow.first_rate is None else flow.first_rate(t, x)
 
 
 def on_constraints(system: HybridSystem, mode: Any, t: float, x: Array) -> Array:

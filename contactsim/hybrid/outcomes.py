@@ -80,8 +80,8 @@ def why_no_step(begin: str, flow: Flow, space: Manifold, t: float, x: Array) -> 
 def _look(flow: Flow, t: float, x: Array) -> tuple[Array, Array] | None:
     """Field and guards at a state; None where there are none, or not finite ones."""
     try:
-        field = np.asarray(flow.field(t, x), dtype=float)
-        guards = np.asarray(flow.guards(t, x), dtype=float)
+        field = np.array(flow.field(t, x.copy()), dtype=float)
+        guards = np.asarray(flow.guards(t, x.copy()), dtype=float)
     except (SimulationError, np.linalg.LinAlgError):
         return None
     return (field, guards) if np.isfinite(field).all() else None

@@ -577,7 +577,7 @@ class Simulation:
         return True
 
     def _pass_event(self, fired: frozenset[Hashable]) -> None:
-        transition = self.system.transition(self.t, self._x, self._mode, fired)
+        transition = self.system.transition(self.t, self._x.copy(), self._mode, fired)
         event = Event(self.t, fired, self._mode, self._x, transition, self.system)
         self._look_for_an_end(event)
         at_one_instant = self.t - self._entered <= self.tolerances.event_time
@@ -684,7 +684,7 @@ class Simulation:
     def _begin(self, system: HybridSystem, t: float, x: Array, mode: Any) -> None:
         self.system, self.t, self._x = system, t, x
         self.t0 = t
-        start = system.start(t, x) if mode is None else system.restart(t, x, mode)
+        start = system.start(t, x.copy()) if mode is None else system.restart(t, x, mode)
         if not isinstance(start, Transition):
             kind = type(getattr(system, "core", system)).__name__
             raise InputError(f"start() of {kind} returns {type(start).__name__}; return a Transition(x, mode)")

@@ -113,7 +113,7 @@ class Stepper:
         if not math.isfinite(size * size):  # nor would be what is quadratic in it
             return np.full(self.space.dim, math.nan)
         try:
-            rate = self.flow.field(t, x)
+            rate = np.array(self.flow.field(t, x), dtype=float)  # a flow may fill one array again and again
         except CallbackError:
             raise
         except SimulationError as error:
@@ -178,7 +178,7 @@ class Stepper:
         if size <= STILL and bend <= STILL:
             own = max(SHORT_TRIAL, 1e-3 * short)
         else:
-            own = (0.01 / max(size, bend)) ** (1.0 / SPENT_853)
+            own = max((0.01 / max(size, bend)) ** (1.0 / SPENT_853), float(np.spacing(self.t)))
         return min(100.0 * short, own, duration, self.tolerances.max_step)
 
     def step(self, bound: float) -> Segment:
@@ -455,7 +455,7 @@ class Stepper:
     def cut(self, segment: Segment, t: float) -> Segment:
         """The part of a step up to `t`, by its interpolant."""
         self.t, self.x = t, segment(t)
-        return replace(segment, t1=t, end=self.x, guards=np.asarray(self.flow.guards(t, self.x), dtype=float))
+        return replace(segment, t1=t, end=self.x, guards=np.array(self.flow.guards(t, self.x.copy()), dtype=float))
 
     def retry(self, segment: Segment) -> None:
         """Go back to the start of `segment`, to step on from there with a quarter of its length.
@@ -518,7 +518,7 @@ class Stepper:
     def _guards_at(self, t: float, x: Array) -> Array | None:
         """The guards (ng,) at the end of a step; None where it led out of where the system is defined."""
         try:
-            return np.asarray(self.flow.guards(t, x), dtype=float)
+            return np.array(self.flow.guards(t, x.copy()), dtype=float)
         except OutsideError:
             return None
 

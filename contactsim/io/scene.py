@@ -152,7 +152,7 @@ def build(scene: Scene) -> SceneRun:
         InputError: a file, a name or a value of the scene cannot be used.
     """
     robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
-    terrain = scene.terrain.build() if scene.terrain is not None else _own_ground(demo, robot)
+    terrain = scene.terrain.build() if scene.terrain is not None else _unsaid_ground(scene, demo, robot)
     law, left_over = _law(scene.law)
     controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
@@ -446,6 +446,23 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     q = system.close(q).q if closing else q
     q = q if height is None else lifted(system, q, height)
     return system.close(q, v) if closing else State(q, v)
+
+
+def _unsaid_ground(scene: Scene, demo: Any, robot: Robot | None) -> Terrain:
+    """The ground of a scene that names none: that of the demonstration or of the robot's file.
+
+    Where the file says that there is none, what stands or falls has level ground at z = 0, which is told. What cannot
+    fall has none, as in its file.
+    """
+    if demo is not None or robot is None or robot.terrain is None or _stands(robot):
+        return _own_ground(demo, robot)
+    if not scene.is_world and lifting(robot, _nominal(robot)) is None:
+        return robot.terrain
+    tell(
+        f"the file of robot '{robot.name}' has no ground that it touches: level ground lies at z = 0; give"
+        " terrain.height, or another terrain, to have it elsewhere",
+    )
+    return _own_ground(demo, robot)
 
 
 def _own_ground(demo: Any, robot: Robot | None) -> Terrain:

@@ -139,9 +139,13 @@ class Controller(ABC):
 def _differenced(
     function: Callable[[float, Array, Array, Array], Array], t: float, q: Array, v: Array, z: Array, space: Manifold
 ) -> Array:
-    along_q = tangent_derivative(lambda point: function(t, point, v, z), space, q)
-    along_v = tangent_derivative(lambda velocity: function(t, q, velocity, z), Euclidean(len(v)), v)
-    along_z = tangent_derivative(lambda memory: function(t, q, v, memory), Euclidean(len(z)), z)
+    def asked(at_q: Array, at_v: Array, at_z: Array) -> Array:
+        """The function may write on what it is given."""
+        return np.array(function(t, at_q.copy(), at_v.copy(), at_z.copy()))
+
+    along_q = tangent_derivative(lambda point: asked(point, v, z), space, q)
+    along_v = tangent_derivative(lambda velocity: asked(q, velocity, z), Euclidean(len(v)), v)
+    along_z = tangent_derivative(lambda memory: asked(q, v, memory), Euclidean(len(z)), z)
     return np.hstack([along_q, along_v, along_z])
 
 
@@ -197,7 +201,7 @@ class Held(Controller):
 
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The controller's memory after the instant, and its torque with that memory."""
-        given = self.own.sample(t, q, v, z[: self.own.memory])
+        given = self.own.sample(t, q.copy(), v.copy(), z[: self.own.memory].copy())
         kept = answer("the controller", self.own, "a sample", given, (self.own.memory,), t, q)
         torque = answer("the controller", self.own, "tau", self.own.torque(t, q, v, kept), (self._nv,), t, q)
         return np.concatenate([kept, torque])
@@ -255,6 +259,9 @@ def name_of(function: Any) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__) if " at 0x" in text else text
 
 
+TORQUES = function("a function (t, q, v) -> tau (nv,)")
+
+
 class FunctionController(Controller):
     """A plain function (t, q, v) -> tau (nv,)."""
 
@@ -279,7 +286,7 @@ class Sampled(Controller):
         nv: number of velocities of the robot.
     """
 
-    @arguments(function=function("a function (t, q, v) -> tau (nv,)"), period=POSITIVE, nv=COUNT)
+    @arguments(function=TORQUES, period=POSITIVE, nv=COUNT)
     def __init__(self, function: Callable[[float, Array, Array], Any], period: float, nv: int) -> None:
         self._function, self.period, self.memory = function, period, nv
 
@@ -309,5 +316,5 @@ def as_controller(given: Any) -> Controller | None:
     if given is None or isinstance(given, Controller):
         return given
     if callable(given):
-        return FunctionController(given)
+        return FunctionController(TORQUES.check("the controller", given))
     raise InputError(f"the controller is a {type(given).__name__}; give a function (t, q, v) -> tau or a Controller")

@@ -123,16 +123,21 @@ class Driving:
         """Generalised forces (nv,) of the controller; None where there is none."""
         if (controller := self.controller) is None:
             return None
-        q, v, z = self.space.split(x)
+        q, v, z = self._given_to_controller(x)
         try:
-            total: Array = controller.torque(t, q, v, z[: self.memory])
+            total: Array = controller.torque(t, q, v, z)
         except Exception:
             with UserCall("the controller", controller, t):
                 raise
         plain = type(total) is np.ndarray and total.shape == (self.nv,) and total.dtype.char == "d"
         if plain and isfinite(total.dot(total)):
-            return total
-        return answer("the controller", controller, "tau", total, (self.nv,), t, q)
+            return total.copy()  # a controller may fill one array again and again
+        return answer("the controller", controller, "tau", total, (self.nv,), t, x[: self.mechanism.nq]).copy()
+
+    def _given_to_controller(self, x: Array) -> tuple[Array, Array, Array]:
+        """Configuration, velocity and memory for a controller: copies, on which it may write."""
+        q, v, z = self.space.split(x.copy())
+        return q, v, z[: self.memory]
 
     @lazy
     def _undriven(self) -> dict[str, list[int]]:
@@ -179,22 +184,21 @@ class Driving:
         rate, own = np.zeros(self.space.dim - 2 * self.nv), self.memory
         if self.controller is not None and own:
             with UserCall("the controller", self.controller, t):
-                q, v, z = self.space.split(x)
-                given = self.controller.rate(t, q, v, z[:own])
+                given = self.controller.rate(t, *self._given_to_controller(x))
             rate[:own] = answer("the controller", self.controller, "a rate", given, (own,), t, x)
         return rate
 
     def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
         """Derivatives of `applied_at` and of the controller's memory rate with respect to the state."""
         nv, own = self.nv, self.memory
-        q, v, z = self.space.split(x)
+        q, v, z = self._given_to_controller(x)
         force, memory = np.zeros((nv, self.space.dim)), np.zeros((own, self.space.dim))
         if self.controller is not None:
             size = 2 * nv + own
             with UserCall("the controller", self.controller, t):
-                force[:, :size] = self.controller.torque_jacobian(t, q, v, z[:own], self.mechanism.space)
+                force[:, :size] = self.controller.torque_jacobian(t, q, v, z, self.mechanism.space)
                 if own:
-                    memory[:, :size] = self.controller.rate_jacobian(t, q, v, z[:own], self.mechanism.space)
+                    memory[:, :size] = self.controller.rate_jacobian(t, q, v, z, self.mechanism.space)
         if self.pushes:
             force[:, :nv] += tangent_derivative(self._pushed, self.mechanism.space, q)
         given = self.given_force(t, x)
@@ -228,7 +232,7 @@ class Driving:
         q, v, z = self.space.split(x)
         own = self.memory
         with UserCall("the controller", self.controller, t):
-            given = self.controller.sample(t, q, v, z[:own])
+            given = self.controller.sample(t, *self._given_to_controller(x))
         new = answer("the controller", self.controller, "a sample", given, (own,), t, x[: self.mechanism.nq + self.nv])
         return np.concatenate([q, v, new, z[own:]])
 

@@ -162,10 +162,13 @@ class Mechanism(ContactMechanism):
         return np.array([derivative(lambda h, e=e: self._gap(i, t, q + h * e), step) for e in np.eye(self.nq)])  # type: ignore[misc]
 
     def _ask(self, whom: str, function: Callable[..., Any], at: tuple, shape: tuple[int, ...], t: float) -> Array:
-        """Value of one of the given functions, checked; `at`, its arguments, ends with the state."""
+        """Value of one of the given functions, checked; `at`, its arguments, ends with the state.
+
+        It may write on what it is given, and fill one array again and again.
+        """
         with UserCall("the mechanism's function", whom, t):
-            given = function(*at)
-        return answer("the mechanism's function", whom, "an array", given, shape, t, at[-1])
+            given = function(*[one.copy() if isinstance(one, np.ndarray) else one for one in at])
+        return answer("the mechanism's function", whom, "an array", given, shape, t, at[-1]).copy()
 
     def _gap(self, i: int, t: float, q: Array) -> float:
         return float(self._ask(f"gap of {self.names[i]}", self.contacts[i].gap, (t, q), (), t))
@@ -222,14 +225,14 @@ class Mechanism(ContactMechanism):
 
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic energy, and potential energy where it was given."""
-        kinetic = 0.5 * float(v @ np.asarray(self._mass(q), dtype=float) @ v)
-        return kinetic + (float(self._potential(q)) if self._potential else 0.0)
+        kinetic = 0.5 * float(v @ np.asarray(self._mass(q.copy()), dtype=float) @ v)
+        return kinetic + (float(self._potential(q.copy())) if self._potential else 0.0)
 
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power of the given force beyond that of the potential and of inertia: (f + grad V) . v + v . M' v / 2."""
         h = DIFFERENCE / max(1.0, float(np.abs(v).max(initial=0.0)))
-        power = float(np.asarray(self._force(t, q, v), dtype=float) @ v)
-        mass_rate = (np.asarray(self._mass(q + h * v)) - np.asarray(self._mass(q - h * v))) / (2 * h)
+        power = float(np.asarray(self._force(t, q.copy(), v.copy()), dtype=float) @ v)
+        mass_rate = (np.array(self._mass(q + h * v)) - np.array(self._mass(q - h * v))) / (2 * h)
         power += 0.5 * float(v @ mass_rate @ v)
         if self._potential:
             power += (self._potential(q + h * v) - self._potential(q - h * v)) / (2 * h)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,25 @@ def test_a_method_goes_by_the_class_of_which_it_is_called() -> None:
         with pytest.raises(cs.InputError) as told:
             call()
         assert str(told.value).startswith(words)
+
+
+def test_functions_of_too_few_arguments_are_refused_where_they_are_given() -> None:
+    def message(make: Callable[[], Any]) -> str:
+        with pytest.raises(cs.InputError) as caught:
+            make()
+        return str(caught.value)
+
+    ground = message(lambda: cs.terrain.Function(lambda x, y: 0.1 * x * y))
+    assert ground == "height of Function is a function of (x, y); give a function (t, x, y) -> height"
+    robot = cs.load_robot("biped")
+    driven = message(lambda: cs.ContactSystem(robot, controller=lambda t, x: np.zeros(4)))
+    assert driven == "the controller is a function of (t, x); give a function (t, q, v) -> tau (nv,)"
+    gap = message(lambda: cs.Gap(lambda q: q[0], lambda t, q: np.ones(1)))
+    assert gap == "gap of Gap is a function of (q); give a function (t, q) -> distance"
+    assert cs.ContactSystem(robot, controller=lambda *given: np.zeros(4)).robot is robot
+    assert message(lambda: cs.terrain.Function(3)).startswith("height of Function is 3; give")
+
+
+def test_a_height_of_two_numbers_is_told_as_such() -> None:
+    with pytest.raises(cs.CallbackError, match=r"the height of the ground returns shape \(2,\) .*; return one number"):
+        cs.terrain.Function(lambda t, x, y: [x, y])

@@ -61,3 +61,15 @@ def test_a_run_that_creeps_on_is_ended() -> None:
     assert run.status is cs.Status.STEP_TOO_SMALL
     assert re.search(r"1\d\d\d steps led only .* a field jumps there by 2", run.message)
     assert run.t[-1] >= 1e-3
+
+
+def test_forces_beyond_all_measure_end_a_run_and_are_told() -> None:
+    """Their squares overflow, so that the estimate of a first step is zero."""
+    robot = cs.Robot.sphere(1.0, 0.1)
+    start = cs.State([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], np.zeros(6))
+    for size in (1e160, 1e300):
+        system = cs.ContactSystem(robot, controller=lambda t, q, v, size=size: np.full(6, size))
+        with np.errstate(all="ignore"):
+            run = cs.simulate(system, start, (0.0, 0.1))
+        assert run.status is cs.Status.STEP_TOO_SMALL
+        assert "no step meets the tolerance at t = " in run.message

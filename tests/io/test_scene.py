@@ -496,3 +496,33 @@ def test_a_robot_is_put_at_its_height_above_hills() -> None:
 def test_mistakes_in_grounds(settings: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(cs.InputError, match=sentence):
         built(HEXAPOD, *settings)
+
+
+MOVES_LEVEL = """<mujoco model="{name}">
+  <worldbody>
+    <geom type="plane" size="1 1 1" contype="0" conaffinity="0"/>
+    <body name="link" pos="0 0 0.01">
+      {joint}
+      <geom type="capsule" fromto="0 0 0 0.1 0 0" size="0.01"/>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+
+def test_an_arm_whose_file_has_no_ground_that_it_touches_has_none_in_a_scene(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "arm.xml"
+    file.write_text(MOVES_LEVEL.format(name="arm", joint='<joint name="turn" axis="0 0 1"/>'))
+    scene = cs.load_scene(file)
+    assert isinstance(scene.system.terrain, cs.terrain.NoGround)
+    assert not scene.simulate(0.05).forces(0.02)["link/0"].any()
+    above = cs.load_scene(file, ["terrain.kind=flat", "terrain.height=-0.5"])
+    assert above.system.terrain.parameters()["height"] == -0.5
+
+
+def test_what_falls_is_told_of_the_ground_that_its_file_does_not_have(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "stick.xml"
+    file.write_text(MOVES_LEVEL.format(name="stick", joint="<freejoint/>"))
+    with pytest.warns(UserWarning, match=r"stick' has no ground that it touches: level ground lies at z = 0; give"):
+        assert isinstance(cs.load_scene(file).system.terrain, cs.terrain.Flat)

@@ -312,9 +312,10 @@ class Function(Hills):
             full[(slice(1, None),) * order] = array
             array = full
         if array.shape != (3,) * order:
-            wanted = "(t, x, y)" if self.moving else "(x, y) or (t, x, y)"
+            wanted = "derivatives by (t, x, y)" if self.moving else "derivatives by (x, y) or (t, x, y)"
             raise CallbackError(
-                f"the {name} of the ground returns shape {array.shape} at t = {t:.6g} s; return derivatives by {wanted}"
+                f"the {name} of the ground returns shape {array.shape} at t = {t:.6g} s; return"
+                f" {wanted if order else 'one number'}"
             )
         if not np.isfinite(array).all():
             raise CallbackError(
