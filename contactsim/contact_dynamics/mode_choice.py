@@ -13,7 +13,7 @@ from ..common.lazy import Late, NamedTuple, dataclass
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
 from ..contact.modes import IDLE, OPEN, ContactState, Mode, Phase, SystemMode, unit
-from ..contact.zero import CLEAR, rounding
+from ..contact.zero import rounding
 from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import NOT_UNIQUE, ContactEvent, ContactTerms, as_before, closed_terms, contact_problem
 from .rigid_arc import closed_forces
@@ -178,12 +178,11 @@ class ModeChoice:
     ) -> tuple[float, ...]:
         """Acceleration that the force left at a lift-off would cause, at least that of a force that is rounding.
 
-        An event is as exact as its time is. A force that clearly pulls was no zero that was met: the mode had ended.
+        An event is as exact as its time is.
         """
         closed = tuple(Mode.STICK if mode.contacts[i].mode is Mode.STICK else Mode.SLIP for i in staying)
         staying = self._world.pressing(staying)
-        clear = CLEAR * max((float(np.abs(force).max()) for force in before.values()), default=0.0)
-        fired = [kinds.get(i) == "force" and i in before and abs(before[i][0]) <= max(clear, zero) for i in staying]
+        fired = [kinds.get(i) == "force" and i in before for i in staying]
         return tuple(
             2.0 * max(abs(float(before[i][0])), zero) * _mobility(problem, closed, k) if off else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))

@@ -719,11 +719,9 @@ class Resolution final : public Landing {
     bool slacken(OwnProblem& own, const Before& before, const std::vector<Kind>& kinds,
                  const std::vector<double>& forces, double zero, const Chosen& begin) const {
         std::vector<double> slack(own.problem.count, 0.0);
-        const double clear = std::max(zero, rules_.pivots.clear * largest_of(forces));
         for (int k = 0; k < own.problem.count; ++k) {
             const int i = own.contacts[k];
             if (kinds[i] != Kind::force || !before.states[i].closed()) continue;
-            if (std::abs(forces[all_.first[i]]) > clear) continue;  // it clearly pulled: no zero was met
             Chosen closed = begin;
             for (int j = 0; j < own.problem.count; ++j) {
                 const bool sticks = before.states[own.contacts[j]].standing == Standing::stick;
