@@ -104,10 +104,7 @@ class _Jump:
         return np.asarray(rows.T @ along)
 
     def _settled(self, left: Array) -> Array:
-        """Impulses (nv,) that take away what a slip or a hop leaves when it counts as none; zero where it is more.
-
-        They act along what is at rest behind it; what slips there may be moved by more.
-        """
+        """Impulses (nv,) that take away what a slip or a hop leaves when it counts as none; zero where it is more."""
         modes = _mode(self.event.mode_pre), _mode(self.event.mode_post)
         touching = {i for mode in modes if mode is not None for i in mode.closed}
         none = LEAVE * self.world.tolerances.slip_speed
@@ -118,8 +115,7 @@ class _Jump:
         if not touching:
             return np.zeros(len(left))
         rows, _ = self._rows(sorted(touching))
-        rows = rows[np.abs(rows @ self.world.v(self.event.x_post)) <= none]
-        if not len(rows) or np.abs(rows @ self.change).max() > none:
+        if np.abs(rows @ self.change).max() > none:
             return np.zeros(len(left))
         found, _ = smallest_change(self.mass, rows, rows @ solve_mass(self.mass, left))
         return np.asarray(self.mass @ found)
