@@ -117,14 +117,19 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
 
     scale, width = _scale(problem, modes, forces), null.shape[1]
     blocks, limits, cones = _cones(problem, modes, forces / scale, null, scale)
-    inwards = np.concatenate([np.eye(size)[0] for _, size in cones])
-    objective, matrix = np.append(np.zeros(width), -1.0), -np.column_stack([blocks, -inwards])
+    objective, matrix = _for_the_least(blocks, cones)
     best = minimiser(None, objective, matrix, limits, cones)
     if best is None:
         held = CLAMPED * np.diag(np.append(np.ones(width), 0.0))
         matrix, limits = np.vstack([matrix, -objective]), np.append(limits, 1.0)
         best = minimiser(held, objective, matrix, limits, [*cones, (False, 1)])
     return forces if best is None else forces + scale * (null @ best[:width])
+
+
+def _for_the_least(blocks: Array, cones: list[tuple[bool, int]]) -> tuple[Array, Array]:
+    """Objective and matrix of the program for (y, r) in which r, the least of the margins, is to be largest."""
+    inwards = np.concatenate([np.eye(size)[0] for _, size in cones])
+    return np.append(np.zeros(blocks.shape[1]), -1.0), -np.column_stack([blocks, -inwards])
 
 
 class Widest(NamedTuple):
@@ -152,11 +157,9 @@ def widest(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null
     """
     from .cone_program import minimum
 
-    scale, (size, width) = _scale(problem, modes, forces), null.shape
-    rows, limits, cones = _cones(problem, modes, forces / scale, np.eye(size), scale)
-    inwards = np.concatenate([np.eye(own)[0] for _, own in cones])
-    objective = np.append(np.zeros(width), -1.0)
-    found = minimum(None, objective, -np.column_stack([rows @ null, -inwards]), limits, cones)
+    scale = _scale(problem, modes, forces)
+    rows, limits, cones = _cones(problem, modes, forces / scale, np.eye(len(forces)), scale)
+    found = minimum(None, *_for_the_least(rows @ null, cones), limits, cones)
     if found is None:
         return None
     (*y, margin), multipliers = found
