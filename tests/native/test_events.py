@@ -75,7 +75,8 @@ class Compared:
         assert one.modes == two.modes
         assert np.abs(one.impulses - two.impulses).max() < SAME * max(1.0, np.abs(two.impulses).max())
         assert np.abs(one.motion - two.motion).max() < SAME * max(1e-3, np.abs(two.stages[0].before).max())
-        assert abs(one.work - two.work) < SAME * max(two.turnover, 1e-3)  # J
+        speed = np.abs(two.stages[0].before).max()  # at which rounding of impulses works, 1e-13 N s of light touches
+        assert abs(one.work - two.work) < SAME * max(two.turnover, 1e-3, 1e-2 * speed)  # J
         assert len(one.stages) == len(two.stages)
         self.expansions += len(one.stages) > 1
         for first, second in zip(one.stages, two.stages, strict=True):
