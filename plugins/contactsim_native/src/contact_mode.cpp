@@ -493,14 +493,19 @@ bool solve_stale(Scratch& s) {
     return regular;
 }
 
+// The contact of each held row, where these are so many that `solve_parts` asks for it.
+std::vector<int> owners_of_many(const ContactMode& mode, const Scratch& s) {
+    return s.size > FEW_ROWS ? owners(mode) : std::vector<int>();
+}
+
 // The same of all, where `matrix` is new; `owner`: contact of each row.
 bool solve_parts(const std::vector<int>& owner, Scratch& s) {
-    s.parts.clear();
     if (s.size <= FEW_ROWS) {
-        s.parts.emplace_back().rows.resize(s.size);
+        s.parts.resize(1), s.parts[0].rows.resize(s.size);
         std::iota(s.parts[0].rows.begin(), s.parts[0].rows.end(), 0);
         return solve_dense(s.matrix, s.unknown, s.size, &s.determinant);
     }
+    s.parts.clear();
     for (std::vector<int>& rows : sets_of_rows(s.matrix, s.size, owner)) s.parts.push_back({std::move(rows)});
     return solve_stale(s);
 }
@@ -531,7 +536,7 @@ bool solve_forces(const Robot& robot, const ContactMode& mode, Scratch& s, doubl
     s.needed.resize(size);
     for (int i = 0; i < size; ++i) s.needed[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
     s.unknown = s.needed;
-    if (!(mode.redundant ? solve_redundant(robot, mode, s) : solve_parts(owners(mode), s))) return false;
+    if (!(mode.redundant ? solve_redundant(robot, mode, s) : solve_parts(owners_of_many(mode, s), s))) return false;
     accelerate_by_forces(robot, s, acceleration);
     return true;
 }
@@ -868,7 +873,7 @@ double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& s)
     const double rubbing = s.determinant;
     s.unknown.assign(s.size, 0.0);
     delassus_of_held(robot, s);
-    solve_parts(owners(mode), s);
+    solve_parts(owners_of_many(mode, s), s);
     const double smooth = std::exchange(s.determinant, rubbing);
     return smooth > 0.0 ? rubbing / smooth : 1.0;
 }
