@@ -37,7 +37,6 @@ from .engines import (
     ResolvedStage,
 )
 from .plain_arc import plain_arc
-from .rigid_guards import OF_FORCES
 from .world import World
 
 if TYPE_CHECKING:
@@ -96,12 +95,12 @@ class CompiledResolution:
         kinds, mode, touching = event.kinds, event.mode, event.touching
         if event.struck or event.following or event.slowest is not None or not self.known.issuperset(touching):
             return None
-        if mode.turns or -1 in kinds or (mode.redundant and not set(OF_FORCES).isdisjoint(kinds.values())):
+        if mode.turns or -1 in kinds:
             return None
         fired = [kinds.get(i, "") for i in touching]
         named = tuple([kind if kind in KINDS else kind and "other" for kind in fired])
         states = tuple([mode.contacts[i] for i in touching])
-        found = self.events.resolve(PlainEvent(event.t, x, touching, states, named))
+        found = self.events.resolve(PlainEvent(event.t, x, touching, states, named, mode.redundant))
         return None if found is None or self._gains(touching, found) else self.told(x, event, found)
 
     def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
@@ -174,7 +173,7 @@ class CompiledResolution:
                 enabled = before.contacts[i].enabled
                 state = state if enabled else replace(state, enabled=False)
                 states[i] = as_before(self.world, i, x, state, before)
-        after = SystemMode(tuple(states), not found.unique, before.latched, before.waiting)
+        after = SystemMode(tuple(states), not found.unique or event.loosely_apart, before.latched, before.waiting)
         return after if found.rest is None else bouncing_until(event.t + found.rest, after, set(found.bouncing))
 
     def _impact(self, event: ContactEvent, struck: ResolvedImpact) -> Impact:

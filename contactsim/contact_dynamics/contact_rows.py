@@ -57,7 +57,8 @@ class ContactEvent(NamedTuple):
     `struck` says that it is an impact though no contact approaches: a latch closed. `following` are contacts that take
     over at one point from others that end, {contact: the one before it}: what they approach is rounding. `known` is the
     impact of the same contacts at an event much like it: its modes and slip directions are tried first. `apart` are
-    closed contacts of bodies that nothing of it moves: they are none of the touching ones, and stay as they are.
+    closed contacts of bodies that nothing of it moves: they are none of the touching ones, and stay as they are;
+    `loosely_apart` says that forces of theirs are not unique.
     """
 
     t: float
@@ -69,6 +70,7 @@ class ContactEvent(NamedTuple):
     following: Mapping[int, int] = {}
     known: Impact | None = None
     apart: frozenset[int] = frozenset()
+    loosely_apart: bool = False
 
 
 class PostEvent(NamedTuple):
@@ -206,6 +208,21 @@ def with_rubbing(world: World, mode: SystemMode, terms: Terms, where: Mapping[in
             mu = world.friction_at(i, terms.rates[part])
             forces[places[where[world.host(i)].start], part] -= mu * slip
     return forces
+
+
+def without_margin(world: World, mode: SystemMode, before: Mapping[int, Array], zero: float) -> dict[int, str]:
+    """{contact: "force" or "cone"} of the contacts whose margin is used up by the forces `before`, {contact: force}.
+
+    A force of up to `zero` [N] counts as none.
+    """
+    kinds = {}
+    for i, force in before.items():
+        held, normal = mode.contacts[i].mode is Mode.STICK and world.tangent_rows[i] > 0, before[world.host(i)][0]
+        if normal <= zero:
+            kinds[i] = "force"
+        elif held and world.static_friction[i] * normal - float(np.linalg.norm(force[world.heads[i] :])) <= zero:
+            kinds[i] = "cone"
+    return kinds
 
 
 def as_before(world: World, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:

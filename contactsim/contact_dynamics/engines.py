@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..multibody.plain_robot import PlainContact, PlainMargin, PlainRobot
     from ..multibody.terrain.plain_hills import PlainHills
 
-INTERFACE = 46  # of what follows; an engine says for which it was made
+INTERFACE = 47  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -155,7 +155,8 @@ class PlainEvent(NamedTuple):
 
     The regions of those that touch boxes are in their states; of one that touches anew, it is where its sphere is.
 
-    A guard of another kind than "gap", "force", "cone" or "stop" is "other"; no guard: "".
+    A guard of another kind than "gap", "force", "cone" or "stop" is "other"; no guard: "". Of a `redundant` mode forces
+    before the event may be many.
     """
 
     t: float
@@ -163,6 +164,7 @@ class PlainEvent(NamedTuple):
     touching: tuple[int, ...]
     states: tuple[ContactState, ...]
     kinds: tuple[str, ...]
+    redundant: bool = False
 
 
 class ResolvedStage(NamedTuple):
@@ -429,6 +431,7 @@ class PlainMotion(NamedTuple):
         change: accelerations (m,) along the rows; None: the engine does not tell.
         margin: of a redundant mode the least cone margin of its forces, or the largest that others have where that is
             as good as none [N]; NaN of others.
+        loose: closed contacts of that, counted among these, whose forces are not unique.
     """
 
     acceleration: Array
@@ -438,6 +441,7 @@ class PlainMotion(NamedTuple):
     regularity: float
     change: Array | None = None
     margin: float = math.nan
+    loose: tuple[int, ...] = ()
 
 
 class Survey(NamedTuple):

@@ -15,7 +15,15 @@ from ..contact.laws import RigidLaw
 from ..contact.modes import IDLE, OPEN, ContactState, Mode, Phase, SystemMode, unit
 from ..contact.zero import rounding
 from ..errors import CallbackError, NoAdmissibleModeError
-from .contact_rows import NOT_UNIQUE, ContactEvent, ContactTerms, as_before, closed_terms, contact_problem
+from .contact_rows import (
+    NOT_UNIQUE,
+    ContactEvent,
+    ContactTerms,
+    as_before,
+    closed_terms,
+    contact_problem,
+    without_margin,
+)
 from .rigid_arc import closed_forces
 from .rigid_guards import OF_FORCES
 from .world import World
@@ -68,7 +76,7 @@ class ModeChoice:
         t, mode, kinds, world = event.t, event.mode, event.kinds, self._world
         states = {i: OPEN if mode.contacts[i].enabled else IDLE for i in mode.closed if i not in event.apart}
         if not staying:
-            return Choice(mode.changed(states, redundant=False, latched=world.latched), {}, ())
+            return Choice(mode.changed(states, redundant=event.loosely_apart, latched=world.latched), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
         applied = world.driving.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
@@ -100,7 +108,8 @@ class ModeChoice:
             )
             states[i] = state if state.mode is Mode.OPEN else as_before(world, i, x, state, mode)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
-        after = mode.changed(states, redundant=not solution.unique, latched=world.latched)
+        redundant = not solution.unique or event.loosely_apart
+        after = mode.changed(states, redundant=redundant, latched=world.latched)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
         return Choice(after, residuals, self._notes(problem, solution, staying) if told else ())
 
@@ -195,24 +204,13 @@ class ModeChoice:
 
         A contact that is at the edge of its cone because it has no force above `zero` any more counts as "force".
         """
-        kinds = self._without_margin(mode, before, zero) | dict(kinds) if "forces" in kinds.values() else dict(kinds)
+        named = without_margin(self._world, mode, before, zero) if "forces" in kinds.values() else {}
+        kinds = named | dict(kinds)
         if "cone" in kinds.values():
             kinds = {
                 i: "force" if kind == "cone" and i < self._world.count and before[i][0] <= zero else kind
                 for i, kind in kinds.items()
             }
-        return kinds
-
-    def _without_margin(self, mode: SystemMode, before: Mapping[int, Array], zero: float) -> dict[int, str]:
-        """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
-        kinds = {}
-        world = self._world
-        for i, force in before.items():
-            held, normal = mode.contacts[i].mode is Mode.STICK and world.tangent_rows[i] > 0, before[world.host(i)][0]
-            if normal <= zero:
-                kinds[i] = "force"
-            elif held and world.static_friction[i] * normal - float(np.linalg.norm(force[world.heads[i] :])) <= zero:
-                kinds[i] = "cone"
         return kinds
 
     def _guess(

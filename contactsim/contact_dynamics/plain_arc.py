@@ -20,7 +20,7 @@ State = Literal["smooth", "stick", "slip", "directed", "begins"]
 
 
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
-    """A mode; None where plain data does not say it all, as where slips begin redundantly."""
+    """A mode; None where plain data does not say it all."""
     robot, engine = world.mechanism.plain_robot, world.compiled_engine
     if robot is None or not on_known_ground(robot, engine):
         return None
@@ -28,8 +28,6 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     for i in mode.closed:
         contact, state = robot.contacts[i], _state(mode.contacts[i], world.tangent_rows[i])
         if contact is None or state is None or (i in world.curves and state in ("slip", "directed", "begins")):
-            return None
-        if mode.redundant and state == "begins":
             return None
         region = mode.contacts[i].region
         friction = float(world.friction[i]), float(world.static_friction[i])

@@ -12,13 +12,13 @@ from .contact_rows import ContactEvent, Happened, PostEvent
 from .world import World
 
 if TYPE_CHECKING:
-    from . import compiled_resolution, islands, resolution
+    from . import compiled_resolution, concerned, resolution
     from .compiled_resolution import CompiledResolution
     from .resolution import Resolution
 else:  # of each run one of the first two, and of heaps the last
     compiled_resolution = Late("contactsim.contact_dynamics.compiled_resolution")
     resolution = Late("contactsim.contact_dynamics.resolution")
-    islands = Late("contactsim.contact_dynamics.islands")
+    concerned = Late("contactsim.contact_dynamics.concerned")
 
 
 class Resolver:
@@ -58,23 +58,12 @@ class Resolver:
 
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """State and modes after an event, see `Resolution.resolve`."""
-        event = self._concerned(event)
+        event = self._concerned(x, event)
         if self.compiled is not None and (found := self.compiled.resolve(x, event)) is not None:
             return found
         return self.own.resolve(x, event)
 
-    def _concerned(self, event: ContactEvent) -> ContactEvent:
-        """The event with those of the touching contacts alone whose bodies it moves, where it is known which these are.
-
-        So an event of a heap costs what the part of it does that hangs together. What hops are followed through is such
-        a part already; where forces are not unique, nothing tells to which part that is due; and a controller may
-        answer the velocities of one body at another one.
-        """
-        world, mode, touching = self._world, event.mode, event.touching
-        trees, begun = world.mechanism.trees, event.kinds.keys() | set(touching).difference(mode.closed)
-        if trees is None or not np.ptp(trees.velocities) or world.controller is not None or event.slowest is not None:
-            return event
-        if mode.redundant or event.struck or not event.kinds or not begun <= set(touching):
-            return event
-        concerned = world.with_resistances(islands.together(world, touching, begun)[0])
-        return event._replace(touching=concerned, apart=frozenset(touching).difference(concerned))
+    def _concerned(self, x: Array, event: ContactEvent) -> ContactEvent:
+        """The event with those of the touching contacts alone whose bodies it moves, where there are several."""
+        trees = self._world.mechanism.trees
+        return event if trees is None or not np.ptp(trees.velocities) else concerned.concerned(self._world, x, event)

@@ -329,6 +329,7 @@ class Accelerations:
     change: Array | None = None  # accelerations (m,) along the rows, where it says them
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
     by_time: tuple[Array | None] | None = None  # the forces by time with the state held, once they were asked for
+    loose: frozenset[int] = frozenset()  # contacts of a redundant mode whose forces are not unique
 
     @lazy
     def forces(self) -> Array:
@@ -441,10 +442,10 @@ def accelerations(
         slips = arc.directions(references) if directions is None else directions
         found = arc.compiled.motion(t, x, slips, references.straight)
         begun = _begun(arc, found.forces, references) if found is not None and arc.incipient else {}
-        if found is not None and arc.mode.redundant:
-            return _redundantly(found)
-        elif found is not None and not _leaps(references, begun):
-            acceleration, rates, forces, others, regularity, change, _ = found
+        if found is not None and not _leaps(references, begun):
+            if arc.mode.redundant:
+                return _redundantly(arc, found, begun)
+            acceleration, rates, forces, others, regularity, change, *_ = found
             left = (lambda: regularity) if arc.slips else None
             return Accelerations(acceleration, rates, lambda: forces, None, begun, left, others=others, change=change)
     world = arc.world
@@ -459,10 +460,12 @@ def accelerations(
     return _alone(arc, terms, force, references)
 
 
-def _redundantly(found: PlainMotion) -> Accelerations:
+def _redundantly(arc: RigidArc, found: PlainMotion, begun: Mapping[int, Array]) -> Accelerations:
     """The motion of a redundant mode."""
-    acceleration, rates, forces, others, _, change, margin = found
-    return Accelerations(acceleration, rates, lambda: forces, lambda: margin, others=others, change=change)
+    acceleration, rates, forces, others, _, change, margin, loose = found
+    told = Accelerations(acceleration, rates, lambda: forces, lambda: margin, begun, others=others, change=change)
+    told.loose = frozenset([arc.closed[k] for k in loose])
+    return told
 
 
 def _alone(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
@@ -499,9 +502,9 @@ def _by_islands(arc: RigidArc, terms: Terms, force: Array, references: Reference
         left = [part.regularity() for _, part in parts if part.regularity is not None]
         return float(np.prod(np.sign(left)) * np.min(np.abs(left)))
 
-    redundant = arc.mode.redundant
+    redundant, loose = arc.mode.redundant, frozenset[int]().union(*(part.loose for _, part in parts))
     known_least, known_regularity = (least, None) if redundant else (None, regularity)
-    return Accelerations(acceleration, terms.rates, forces, known_least, found, known_regularity, terms)
+    return Accelerations(acceleration, terms.rates, forces, known_least, found, known_regularity, terms, loose=loose)
 
 
 def _begun(arc: RigidArc, forces: Array, references: References) -> dict[int, Array]:
@@ -610,7 +613,8 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     before = None if references.forces is None or arc.mode.redundant else references.forces[arc.kept]
     if not arc.slips:
         return _sticking(arc, given, terms, solved)
-    chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed], held=True, before=before)
+    begun = [references.incipient.get(i) for i in arc.closed]
+    chosen, directions, unique = given.solve(begun, held=True, before=before)
     pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
     forces = np.zeros(arc.size)
@@ -627,8 +631,9 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
         delassus = terms.rows[arc.constrained] @ linear_algebra.solve_mass(terms.mass, terms.rows.T)
         return regularity_of(delassus[:, arc.constrained], delassus @ combine.T)
 
-    known = None if arc.mode.redundant else regularity
-    return Accelerations(acceleration, terms.rates, lambda: forces, least if arc.mode.redundant else None, found, known)
+    known_least, known_regularity = (least, None) if arc.mode.redundant else (None, regularity)
+    loose = frozenset[int]() if unique else frozenset(arc.closed)
+    return Accelerations(acceleration, terms.rates, lambda: forces, known_least, found, known_regularity, loose=loose)
 
 
 def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> Accelerations:
@@ -637,7 +642,8 @@ def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> 
     Those that are farthest inside their cones are found where they are asked for.
     """
     slips = (None,) * len(arc.closed)
-    smallest = given.forces(slips).forces
+    taken = given.forces(slips)
+    smallest = taken.forces
 
     def forces() -> Array:
         inside = redundant_forces.least_margin(given.problem, given.modes, smallest) >= 0.0
@@ -646,7 +652,8 @@ def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> 
         return along
 
     acceleration = solved[:, 0] + solved[:, 1:] @ smallest
-    found = Accelerations(acceleration, terms.rates, forces)
+    loose = frozenset[int]() if taken.unique else frozenset(arc.closed)
+    found = Accelerations(acceleration, terms.rates, forces, loose=loose)
     found.least = lambda: float(redundant_forces.least_margin(given.problem, given.modes, found.forces[arc.kept]))
     return found
 
@@ -692,7 +699,7 @@ def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[Rigid
     """Accelerations and forces in a mode, at a state that is looked at alone: slips go on as they are there."""
     arc = prepare(world, mode)
     free = [i for i, _ in arc.slips if mode.contacts[i].phase is Phase.FREE]
-    rates = arc.terms(t, world.q(x), world.v(x)).rates if free else arc.resting
+    rates = arc.velocities(t, x) if free else arc.resting
     slips = {i: unit(rates[arc.tangent[i]]) or (1.0, 0.0) for i in free}
     return arc, accelerations(arc, t, x, References(slips, arc.incipient))
 

@@ -5,6 +5,7 @@ import pytest
 
 import contactsim as cs
 from contactsim.contact_dynamics import islands
+from contactsim.contact_dynamics.contact_rows import ContactEvent
 from contactsim.contact_dynamics.islands import islands_of
 from contactsim.contact_dynamics.resolution import Resolution
 from contactsim.contact_dynamics.resolver import Resolver
@@ -86,7 +87,7 @@ def test_an_event_is_that_of_the_contacts_it_moves(monkeypatch: pytest.MonkeyPat
     largest = []
     for apart in (True, False):
         if not apart:
-            monkeypatch.setattr(Resolver, "_concerned", lambda self, event: event)
+            monkeypatch.setattr(Resolver, "_concerned", lambda self, x, event: event)
         system, state = fallen()
         runs.append(cs.simulate(system, state, (0.0, 0.08), tolerances=cs.Tolerances(rtol=1e-10, atol=1e-12)))
         matrices.append(cs.linearize(runs[-1]).matrix())
@@ -104,3 +105,35 @@ def test_an_event_is_that_of_the_contacts_it_moves(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(one.final_x, other.final_x, rtol=0, atol=3e-11)
     of_hops = 1e-7 * np.abs(matrices[1]).max()  # derivatives miss hops too low to be followed by their duration
     np.testing.assert_allclose(matrices[0], matrices[1], rtol=0, atol=of_hops)
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_an_event_beside_redundant_contacts_is_that_of_its_own(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    """A ball hops beside a box on four corners, whose forces stay as they are: many."""
+    if engine == "native":
+        pytest.importorskip("contactsim_native._native")
+    ball, box = (
+        cs.Robot.sphere(0.5, 0.05, friction=0.4, restitution=0.5),
+        cs.Robot.box(1.0, (0.2, 0.2, 0.1), friction=0.4),
+    )
+    world = cs.Robot.merge([box, ball], names=["box", "ball"])
+    start = {"box": (np.r_[0, 0, 0.05, 0, 0, 0, 1.0], np.r_[0.5, 0.2, 0, 0, 0, 0.0])}
+    start |= {"ball": (np.r_[1.0, 0, 0.06, 0, 0, 0, 1.0], np.r_[0.1, 0, 0, 0, 0, 0.0])}
+    concerned, touching, runs = Resolver._concerned, list[int](), list[cs.Trajectory]()
+
+    def counted(self: Resolver, x: np.ndarray, event: ContactEvent) -> ContactEvent:
+        found = concerned(self, x, event)
+        if event.mode.redundant and event.kinds and event.slowest is None:
+            touching.append(len(found.touching))
+        return found
+
+    for own in (counted, lambda self, x, event: event):
+        monkeypatch.setattr(Resolver, "_concerned", own)
+        system = cs.ContactSystem(world).on_engine(engine)
+        runs.append(cs.simulate(system, cs.State(*world.pack(start)), (0.0, 0.2)))
+    one, other = runs
+    assert one.status is other.status is cs.Status.FINISHED
+    assert touching and touching[0] == 1
+    assert [event.mode_post.redundant for event in one.events] == [event.mode_post.redundant for event in other.events]
+    assert [event.fired for event in one.events] == [event.fired for event in other.events]
+    np.testing.assert_allclose(one.final_x, other.final_x, rtol=0, atol=1e-9)

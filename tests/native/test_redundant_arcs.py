@@ -61,6 +61,30 @@ def test_the_motion_of_redundant_contacts_is_that_of_python(kinds: str, forces: 
     assert compared >= 40  # in C++
 
 
+@pytest.mark.parametrize(("kinds", "most"), [("bbbb", SAME), ("bsbs", FLAT)])
+def test_slips_that_begin_redundantly_are_those_of_python(kinds: str, most: float) -> None:
+    """Under the smallest forces, where these keep to their cones, a slip begins along its own acceleration."""
+    rng, compared = np.random.default_rng(6), 0
+    states = {"s": ContactState(Mode.STICK), "b": ContactState(Mode.SLIP, Phase.INCIPIENT, (1.0, 0.0))}
+    mode, x = SystemMode(tuple(states[kind] for kind in kinds), redundant=True), np.zeros(13)
+    x[[2, 6]] = 0.1, 1.0
+    for _ in range(40):
+        push = np.r_[15.0 * rng.normal(size=2), 0.0, 0.0, 0.0, 2.0 * rng.normal()]
+        made = cs.ContactSystem(box(0.02), controller=lambda t, q, v, push=push: push)
+        arcs = [prepare(made.on_engine(kind).world, mode) for kind in ("native", "python")]
+        begun = {i: np.array([1.0, 0.0]) for i, kind in enumerate(kinds) if kind == "b"}
+        one, other = (accelerations(arc, 0.0, x, References({}, begun)) for arc in arcs)
+        if one.others is None:
+            continue  # Python has told of both
+        compared += 1
+        assert one.loose == other.loose == frozenset(range(4))
+        size = max(np.abs(other.acceleration).max(), 1.0)
+        assert np.abs(one.acceleration - other.acceleration).max() < most * size
+        for i in begun:
+            assert np.abs(one.found[i] - other.found[i]).max() < 1e-7
+    assert compared >= 10  # in C++
+
+
 @pytest.mark.parametrize(("kinds", "compiled"), [("ssss", 60), ("dddd", 40)])
 def test_the_guard_of_all_forces_is_that_of_python(kinds: str, compiled: int) -> None:
     """The distance of the smallest forces from the edges of their cones, where they keep to these."""

@@ -205,8 +205,8 @@ class NativeArc(CompiledArc):
         found = _native.accelerate(*given, acceleration, rates, forces, change)
         if found is None:
             return None
-        others, regularity, margin = found
-        return PlainMotion(acceleration, rates, forces, others, regularity, change, margin)
+        others, regularity, margin, loose = found
+        return PlainMotion(acceleration, rates, forces, others, regularity, change, margin, tuple(loose))
 
     def near(self, t: float, x: Array, distance: float) -> Array:
         """Contacts whose gaps are at most so large, those of bodies that are apart left out."""
@@ -331,7 +331,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points, spheres or rims on planes or hills, under PD, held torques, any drive."""
 
-    interface = 46  # of the engines of contactsim that it was written for
+    interface = 47  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

@@ -130,7 +130,7 @@ class NativeEvents(CompiledEvents):
         states = [numbers_of(state) for state in event.states]
         kinds = [KINDS[kind] for kind in event.kinds]
         regions = [padded(state.region) for state in event.states]
-        found = _native.resolve(self.world, event.t, event.x, event.touching, states, regions, kinds)
+        found = _native.resolve(self.world, event.t, event.x, event.touching, states, regions, kinds, event.redundant)
         return None if found is None else self.resolved(event.touching, found)
 
     def resolved(self, touching: tuple[int, ...], found: Any) -> Resolved:

@@ -245,8 +245,9 @@ void bind_resolution(nb::module_& m) {
         "resolve",
         [](const TouchingWorld& world, double t, Row x, const std::vector<int>& touching,
            const std::vector<std::vector<double>>& states, const std::vector<std::optional<Region>>& regions,
-           const std::vector<int>& kinds) -> std::optional<Outcome> {
-            const Event event = event_of(world, t, x, touching, states, regions, kinds);
+           const std::vector<int>& kinds, bool redundant) -> std::optional<Outcome> {
+            Event event = event_of(world, t, x, touching, states, regions, kinds);
+            event.redundant = redundant;
             Outcome outcome;
             nb::gil_scoped_release released;
             if (!resolve(world, event, outcome)) return std::nullopt;

@@ -1,12 +1,15 @@
 #include "contact_mode.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "charts.hpp"
 #include "dense.hpp"
 #include "redundancy.hpp"
 
 namespace native {
+
+constexpr int FEW_ROWS = 24;  // that are held: of more it is looked at whether they fall into parts
 
 Ground Terrain::at(double t) const {
     if (!motion) return {};
@@ -362,68 +365,149 @@ bool assemble(const Robot& robot, const ContactMode& mode, const References& ref
     return true;
 }
 
-// The product of `weighed` and `across`, of rows with few numbers each, summed in the order of `add_product`.
-void add_few(const Robot& robot, Scratch& s, int size, int width) {
-    std::vector<int> moved;
-    for (int i = 0; i < size; ++i) {
-        if (i == 0 || !(s.tips[i] == s.tips[i - 1])) moved = moving(robot, s.tips[i]);
-        for (const int k : moved) {
-            add_scaled(&s.product[i * width], s.weighed[i * robot.nv + k], &s.across[k * width], width);
+// Held rows that are moved by the same velocities, one after the other.
+int end_of_set(const Scratch& s, int first) {
+    int end = first + 1;
+    while (end < s.size && s.tips[end] == s.tips[first]) ++end;
+    return end;
+}
+
+// Whether most numbers of the held rows are zero.
+bool moves_few(const Robot& robot, const Scratch& s) {
+    int moved = 0;
+    for (int first = 0, end; first < s.size; first = end) {
+        end = end_of_set(s, first);
+        for (Tips at = s.tips[first]; at.outermost() >= 0; at.go_inwards(robot)) moved += end - first;
+    }
+    return 4 * moved < s.size * robot.nv;
+}
+
+// Which of some rows (size, nv) each velocity moves, and how.
+void find_movers(const Robot& robot, Scratch& s, const double* rows) {
+    s.movers.resize(robot.nv);
+    for (Mover& own : s.movers) own.rows.clear(), own.values.clear();
+    for (int i = 0; i < s.size; ++i) {
+        for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot)) {
+            Mover& own = s.movers[at.outermost()];
+            own.rows.push_back(i), own.values.push_back(rows[i * robot.nv + at.outermost()]);
         }
     }
 }
 
-// The matrix (size, size) of `weighed` times `across`, whose numbers may be few.
-void multiply(const Robot& robot, Scratch& s, int size, bool few) {
-    const int nv = robot.nv, width = padded(size);
+// The matrix (size, size) of `weighed` times the transpose of rows (size, nv), of which numbers count that are moved.
+void multiply_few(const Robot& robot, Scratch& s, const double* rows) {
+    const int nv = robot.nv, size = s.size, width = padded(size);
+    find_movers(robot, s, rows);
     set_zeros(s.product, size * width);
-    if (few) {
-        add_few(robot, s, size, width);
-    } else {
-        add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+    for (int first = 0, end; first < size; first = end) {
+        end = end_of_set(s, first);
+        for (const int k : moving(robot, s.tips[first])) {
+            const Mover& mover = s.movers[k];
+            const int count = static_cast<int>(mover.rows.size());
+            for (int i = first; i < end; ++i) {
+                const double share = s.weighed[i * nv + k];
+                double* own = &s.product[i * width];
+                for (int m = 0; m < count; ++m) own[mover.rows[m]] += share * mover.values[m];
+            }
+        }
     }
+}
+
+// The same of `across`, whose numbers are many.
+void multiply_all(const Robot& robot, Scratch& s) {
+    const int nv = robot.nv, size = s.size, width = padded(size);
+    set_zeros(s.product, size * width);
+    add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+}
+
+void take_matrix(Scratch& s) {
+    const int size = s.size, width = padded(size);
     s.matrix.resize(size * size);
     for (int i = 0; i < size; ++i) std::copy_n(&s.product[i * width], size, &s.matrix[i * size]);
 }
 
 // held M^-1 directions^T (size, size), row by row: M = L^T D L, and L^-T of a row has no more entries than the row.
-void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions, int size) {
-    const int nv = robot.nv, width = padded(size);
-    s.inwards = directions, s.weighed = s.held;
-    set_zeros(s.across, nv * width);
-    int moved = 0;  // numbers of all rows that are not zero
+void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions) {
+    const int nv = robot.nv, size = s.size, width = padded(size);
+    const bool few = moves_few(robot, s);
+    s.inwards = directions, s.weighed.resize(size * nv);
+    if (!few) s.weighed = s.held, set_zeros(s.across, nv * width);
     for (int first = 0, end; first < size; first = end) {
+        end = end_of_set(s, first);
         const Tips tips = s.tips[first];
-        for (end = first + 1; end < size && s.tips[end] == tips;) ++end;
         double *inwards = &s.inwards[first * nv], *weighed = &s.weighed[first * nv];
-        const bool same = std::equal(weighed, weighed + (end - first) * nv, &directions[first * nv]);
+        const double* held = &s.held[first * nv];
+        const bool same = std::equal(held, held + (end - first) * nv, inwards);
+        if (!same && few) std::copy(held, held + (end - first) * nv, weighed);
         s.sweep.solve_inwards(robot, inwards, end - first, tips);
         if (!same) s.sweep.solve_inwards(robot, weighed, end - first, tips);
         for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
             const int k = at.outermost();
             const double share = 1.0 / s.sweep.mass[robot.branches.diagonal(k)];
-            moved += end - first;
             for (int r = 0; r < end - first; ++r) {
                 weighed[r * nv + k] = share * (same ? inwards : weighed)[r * nv + k];
-                s.across[k * width + first + r] = inwards[r * nv + k];
+                if (!few) s.across[k * width + first + r] = inwards[r * nv + k];
             }
         }
     }
-    multiply(robot, s, size, 4 * moved < size * nv);
+    few ? multiply_few(robot, s, s.inwards.data()) : multiply_all(robot, s);
+    take_matrix(s);
 }
 
 // The same of the rows that are held themselves, from what that left of them.
 void delassus_of_held(const Robot& robot, Scratch& s) {
     const int nv = robot.nv, size = s.size, width = padded(size);
-    set_zeros(s.across, nv * width);
-    int moved = 0;
+    const bool few = moves_few(robot, s);
+    few ? s.across.resize(size * nv) : set_zeros(s.across, nv * width);
     for (int i = 0; i < size; ++i) {
-        for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot), ++moved) {
+        for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot)) {
             const int k = at.outermost();
-            s.across[k * width + i] = s.weighed[i * nv + k] * s.sweep.mass[robot.branches.diagonal(k)];
+            s.across[few ? i * nv + k : k * width + i] =
+                s.weighed[i * nv + k] * s.sweep.mass[robot.branches.diagonal(k)];
         }
     }
-    multiply(robot, s, size, 4 * moved < size * nv);
+    few ? multiply_few(robot, s, s.across.data()) : multiply_all(robot, s);
+    take_matrix(s);
+}
+
+// Forces of the parts that are stale, in place of what their rows need, and the determinant of all; false where one is
+// singular.
+bool solve_stale(Scratch& s) {
+    std::vector<double> matrix, right;
+    bool regular = true;
+    s.determinant = 1.0;
+    for (Part& part : s.parts) {
+        const int n = static_cast<int>(part.rows.size());
+        if (part.stale && regular) {
+            matrix.clear(), right.clear();
+            for (const int i : part.rows) {
+                right.push_back(s.unknown[i]);
+                for (const int j : part.rows) matrix.push_back(s.matrix[i * s.size + j]);
+            }
+            regular = solve_dense(matrix, right, n, &part.determinant);
+            for (int i = 0; i < n; ++i) s.unknown[part.rows[i]] = right[i];
+            part.stale = false;
+        }
+        s.determinant *= part.determinant;
+    }
+    return regular;
+}
+
+// The contact of each held row, where these are so many that `solve_parts` asks for it.
+std::vector<int> owners_of_many(const ContactMode& mode, const Scratch& s) {
+    return s.size > FEW_ROWS ? owners(mode) : std::vector<int>();
+}
+
+// The same of all, where `matrix` is new; `owner`: contact of each row.
+bool solve_parts(const std::vector<int>& owner, Scratch& s) {
+    if (s.size <= FEW_ROWS) {
+        s.parts.resize(1), s.parts[0].rows.resize(s.size);
+        std::iota(s.parts[0].rows.begin(), s.parts[0].rows.end(), 0);
+        return solve_dense(s.matrix, s.unknown, s.size, &s.determinant);
+    }
+    s.parts.clear();
+    for (std::vector<int>& rows : sets_of_rows(s.matrix, s.size, owner)) s.parts.push_back({std::move(rows)});
+    return solve_stale(s);
 }
 
 // M^-1 sum_j u_j d_j of the directions that `delassus` was asked for.
@@ -439,17 +523,21 @@ void moved_by(const Robot& robot, const Scratch& s, double* change) {
     s.sweep.solve_outwards(robot, change);
 }
 
+// The acceleration under the forces along the held rows.
+void accelerate_by_forces(const Robot& robot, Scratch& s, double* acceleration) {
+    moved_by(robot, s, acceleration);
+    for (int k = 0; k < robot.nv; ++k) acceleration[k] += s.unforced[k];
+}
+
 // Forces along the held rows, and the acceleration under them; false where the rows depend on each other.
 bool solve_forces(const Robot& robot, const ContactMode& mode, Scratch& s, double* acceleration) {
     const int nv = robot.nv, size = s.size;
-    delassus(robot, s, s.directions, size);
-    s.unknown.resize(size);
-    for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
-    const bool solved =
-        mode.redundant ? solve_redundant(robot, mode, s) : solve_dense(s.matrix, s.unknown, size, &s.determinant);
-    if (!solved) return false;
-    moved_by(robot, s, acceleration);
-    for (int k = 0; k < nv; ++k) acceleration[k] += s.unforced[k];
+    delassus(robot, s, s.directions);
+    s.needed.resize(size);
+    for (int i = 0; i < size; ++i) s.needed[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
+    s.unknown = s.needed;
+    if (!(mode.redundant ? solve_redundant(robot, mode, s) : solve_parts(owners_of_many(mode, s), s))) return false;
+    accelerate_by_forces(robot, s, acceleration);
     return true;
 }
 
@@ -468,33 +556,111 @@ std::vector<Beginning> beginnings(const ContactMode& mode) {
     return found;
 }
 
-// What a turn of each slip direction by one radian adds to the accelerations (count, nv), right after `solve_forces`.
-bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const std::vector<Beginning>& beginning,
-                            Scratch& s, std::vector<double>& added) {
-    const int nv = robot.nv, size = s.size, count = static_cast<int>(beginning.size());
+// The smallest solution for each of some right sides (size, padded), in place.
+void solve_columns(const Smallest& smallest, std::vector<double>& right, int size, int columns) {
+    std::vector<double> column(size);
+    for (int j = 0; j < columns; ++j) {
+        for (int i = 0; i < size; ++i) column[i] = right[i * padded(columns) + j];
+        smallest.solve(column.data());
+        for (int i = 0; i < size; ++i) right[i * padded(columns) + j] = column[i];
+    }
+}
+
+// The column of a row of which the direction has turned, in the matrix of forces.
+void renew_column(const Robot& robot, Scratch& s, int column) {
+    const int nv = robot.nv, size = s.size, width = padded(size);
+    double* inwards = &s.inwards[column * nv];
+    std::copy_n(&s.directions[column * nv], nv, inwards);
+    s.sweep.solve_inwards(robot, inwards, 1, s.tips[column]);
+    for (int i = 0; i < size; ++i) s.product[i * width + column] = 0.0;
+    for (const int k : moving(robot, s.tips[column])) {
+        for (const int i : s.movers[k].rows) s.product[i * width + column] += s.weighed[i * nv + k] * inwards[k];
+    }
+    for (int i = 0; i < size; ++i) s.matrix[i * size + column] = s.product[i * width + column];
+}
+
+// Forces and acceleration where directions of contacts that begin to slip have turned since these were found: of the
+// parts alone that these are in.
+bool solve_turned(const Robot& robot, const ContactMode& mode, const std::vector<Beginning>& beginning, Scratch& s,
+                  double* acceleration) {
+    if (s.size <= FEW_ROWS || !moves_few(robot, s)) return solve_forces(robot, mode, s, acceleration);
+    for (const Beginning& one : beginning) renew_column(robot, s, one.place);
+    const auto renew = [&](auto& part) {
+        const auto begins = [&](int row) {
+            return std::any_of(beginning.begin(), beginning.end(), [row](const auto& one) { return one.place == row; });
+        };
+        part.stale = std::any_of(part.rows.begin(), part.rows.end(), begins);
+        for (const int row : part.rows) {
+            if (part.stale) s.unknown[row] = s.needed[row];
+        }
+    };
+    if (mode.redundant) {
+        std::for_each(s.islands.begin(), s.islands.end(), renew);
+        if (!solve_stale_islands(robot, mode, s)) return false;
+    } else {
+        std::for_each(s.parts.begin(), s.parts.end(), renew);
+        if (!solve_stale(s)) return false;
+    }
+    accelerate_by_forces(robot, s, acceleration);
+    return true;
+}
+
+// What a turn of each slip direction by one radian adds to the accelerations (count, nv), of those of the contacts that
+// are among some rows, which move no others, right after `solve_forces`; by the smallest forces, where there are many.
+bool add_turns(const Robot& robot, const ContactMode& mode, const std::vector<Beginning>& beginning,
+               const std::vector<int>& rows, const Smallest* smallest, Scratch& s, std::vector<double>& added) {
+    std::vector<int> among;
+    for (std::size_t j = 0; j < beginning.size(); ++j) {
+        if (std::find(rows.begin(), rows.end(), beginning[j].place) != rows.end()) among.push_back(j);
+    }
+    if (among.empty()) return true;
+    const int nv = robot.nv, size = static_cast<int>(rows.size()), count = static_cast<int>(among.size());
     const int width = padded(size), columns = padded(count);
-    added.assign(count * nv, 0.0);
-    solve_directions(robot, s);
-    std::vector<double> matrix(s.product), answers(size * columns, 0.0);
+    std::vector<double> matrix(size * width), answers(size * columns, 0.0), solved(nv);
+    for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < size; ++j) matrix[i * width + j] = s.product[rows[i] * padded(s.size) + rows[j]];
+    }
     for (int j = 0; j < count; ++j) {
-        const Beginning& one = beginning[j];
-        double* own = &added[j * nv];
+        const Beginning& one = beginning[among[j]];
+        double* own = &added[among[j] * nv];
         const double push = -mode.closed[one.contact].friction * s.unknown[one.place];
         const std::array<double, 2>& slip = s.slip[one.contact];
         const double *first = &s.row[(one.row + 1) * nv], *second = first + nv;
         for (int k = 0; k < nv; ++k) own[k] = push * (slip[0] * second[k] - slip[1] * first[k]);
         s.sweep.solve(robot, own);
         for (int i = 0; i < size; ++i) {
-            for (Tips at = s.tips[i]; at.outermost() >= 0; at.go_inwards(robot)) {
-                answers[i * columns + j] -= s.held[i * nv + at.outermost()] * own[at.outermost()];
+            const double* held = &s.held[rows[i] * nv];
+            for (Tips at = s.tips[rows[i]]; at.outermost() >= 0; at.go_inwards(robot)) {
+                answers[i * columns + j] -= held[at.outermost()] * own[at.outermost()];
             }
         }
     }
-    if (!solve_dense({matrix.data(), width}, {answers.data(), columns}, size, columns)) return false;
+    if (smallest) {
+        solve_columns(*smallest, answers, size, count);
+    } else if (!solve_dense({matrix.data(), width}, {answers.data(), columns}, size, columns)) {
+        return false;
+    }
     for (int i = 0; i < size; ++i) {
-        for (int j = 0; j < count; ++j) add_scaled(&added[j * nv], answers[i * columns + j], &s.solved[i * nv], nv);
+        std::copy_n(&s.inwards[rows[i] * nv], nv, solved.begin());
+        s.sweep.solve_outwards(robot, solved.data());
+        for (int j = 0; j < count; ++j) add_scaled(&added[among[j] * nv], answers[i * columns + j], solved.data(), nv);
     }
     return true;
+}
+
+// The same of all.
+bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const std::vector<Beginning>& beginning,
+                            Scratch& s, std::vector<double>& added) {
+    added.assign(beginning.size() * robot.nv, 0.0);
+    const auto add = [&](const std::vector<int>& rows, const Smallest* smallest = nullptr) {
+        return add_turns(robot, mode, beginning, rows, smallest, s, added);
+    };
+    if (!mode.redundant) {
+        return std::all_of(s.parts.begin(), s.parts.end(), [&](const Part& part) { return add(part.rows); });
+    }
+    return std::all_of(s.islands.begin(), s.islands.end(), [&](const Island& island) {
+        return add(island.rows, island.unique ? nullptr : &island.smallest);
+    });
 }
 
 // Slip directions of contacts that begin to slip, each turned by Newton's method to that of its own acceleration; false
@@ -504,6 +670,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
     const std::vector<std::array<double, 2>> start = s.slip;
     const std::vector<Beginning> beginning = beginnings(mode);
     if (beginning.empty()) return true;
+    const auto is_choice = [&](const Beginning& one) { return mode.redundant && is_chosen(s, one.place); };
     const int nv = robot.nv, count = static_cast<int>(beginning.size());
     const double across = mode.redundant ? rules.across_singular : rules.across;
     double speed = 0.0, farthest = 1.0, before = 1.0;
@@ -512,6 +679,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
     }
     std::vector<double> along(count), turn(count), added, jacobian(count * count);
     for (int step = 0;; ++step) {
+        if (std::any_of(beginning.begin(), beginning.end(), is_choice)) return false;  // Python makes both agree
         double off = 0.0;
         for (int j = 0; j < count; ++j) {
             const int row = beginning[j].row;
@@ -557,7 +725,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
                     normal[k] - friction * (slip[0] * normal[nv + k] + slip[1] * normal[2 * nv + k]);
             }
         }
-        if (!solve_forces(robot, mode, s, acceleration)) return false;
+        if (!solve_turned(robot, mode, beginning, s, acceleration)) return false;
     }
 }
 
@@ -675,7 +843,7 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
     for (int k = 0; k < nv; ++k) acceleration[k] = s.sweep.free[k] + applied[k];
     s.sweep.solve(robot, acceleration);
     if (robot.loops.size()) s.hold.keep(robot, acceleration);
-    if (told) told->rates.assign(rows, 0.0), told->forces.assign(rows, 0.0);
+    if (told) told->rates.assign(rows, 0.0), told->forces.assign(rows, 0.0), told->loose.clear();
     if (!rows) return true;
 
     if (!assemble(robot, mode, references, v, s)) return false;
@@ -702,11 +870,12 @@ double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& s)
     if (mode.redundant) return 1.0;
     for (const Closed& closed : mode.closed) rubs = rubs || slides(closed);
     if (!rubs) return 1.0;
-    double smooth = 1.0;
+    const double rubbing = s.determinant;
     s.unknown.assign(s.size, 0.0);
     delassus_of_held(robot, s);
-    solve_dense(s.matrix, s.unknown, s.size, &smooth);
-    return smooth > 0.0 ? s.determinant / smooth : 1.0;
+    solve_parts(owners_of_many(mode, s), s);
+    const double smooth = std::exchange(s.determinant, rubbing);
+    return smooth > 0.0 ? rubbing / smooth : 1.0;
 }
 
 void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, const double* acceleration,
@@ -997,11 +1166,12 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
     // The smallest change in the metric of M that changes the held rows by -`wrong`, into `moved`.
     const auto change = [&](const std::vector<double>& wrong, const std::vector<int>& owner) {
         const int k = static_cast<int>(wrong.size());
-        delassus(robot, s, s.held, k);
+        s.size = k;
+        delassus(robot, s, s.held);
         s.unknown.resize(k);
         for (int i = 0; i < k; ++i) s.unknown[i] = -wrong[i];
         const bool solved =
-            mode.redundant ? smallest_forces(mode.redundant->ranks, owner, s) : solve_dense(s.matrix, s.unknown, k);
+            mode.redundant ? smallest_forces(mode.redundant->ranks, owner, s) : solve_parts(owner, s);
         if (!solved) return false;
         native::moved_by(robot, s, moved.data());
         return true;

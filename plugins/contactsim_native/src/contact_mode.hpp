@@ -150,14 +150,30 @@ std::array<double, 2> slip_direction(State state, const double* reference, doubl
 struct Forces {
     std::vector<double> rates, forces;  // (rows,)
     double margin = NAN;                // of a redundant mode: see `tell_redundant`
+    std::vector<int> loose;             // closed contacts of that whose forces are not unique
 };
 
 // Closed contacts of a redundant mode that push each other: their rows among those that are held, and what solves them.
 struct Island {
     std::vector<int> rows;
-    bool unique;
-    Factors factors;    // where forces are unique
-    Smallest smallest;  // where they are not
+    bool stale = true;    // whether it is to be solved anew
+    bool unique = false;
+    bool chosen = false;  // whether others act than the smallest forces, which leave their cones, and so move otherwise
+    Factors factors;      // where forces are unique
+    Smallest smallest;    // where they are not
+};
+
+// Held rows that a velocity moves, and numbers of theirs there.
+struct Mover {
+    std::vector<int> rows;
+    std::vector<double> values;
+};
+
+// Held rows that move no others, and the determinant of their part of C M^-1 D^T.
+struct Part {
+    std::vector<int> rows;
+    bool stale = true;  // whether it is to be solved anew
+    double determinant = 1.0;
 };
 
 // What solving needs, kept to be used again.
@@ -174,6 +190,9 @@ struct Scratch {
     int size = 0;                  // rows that are held
     std::vector<double> unforced;  // acceleration without contact forces
     double determinant = 1.0;      // of C M^-1 D^T
+    std::vector<Part> parts;       // of modes that are not redundant
+    std::vector<Mover> movers;     // of each velocity
+    std::vector<double> needed;    // of the forces along the held rows: what they have to stop
     std::vector<Island> islands;   // of redundant modes
 };
 

@@ -12,6 +12,7 @@ struct Before {
     std::vector<ContactState> states;
     std::vector<Kind> kinds;
     Contacts touching;
+    bool redundant = false;  // whether the forces of the mode may be many
 };
 
 // Acceleration (nv,) in a mode, and with it the first and second rates of the gaps of some contacts.

@@ -282,7 +282,7 @@ void bind_rates(nb::module_& m) {
         "accelerate",
         [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const PythonDrive& drive,
            double t, Row x, Out acceleration, Out rates, Out forces,
-           Out change) -> std::optional<std::array<double, 3>> {
+           Out change) -> std::optional<std::tuple<double, double, double, std::vector<int>>> {
             const std::size_t nv = robot.nv, rows = mode.rows;
             demand(x.shape(0) == robot.nq + nv + drive.memory && acceleration.size() == nv && rates.size() == rows &&
                        forces.size() == rows && change.size() == rows,
@@ -305,11 +305,11 @@ void bind_rates(nb::module_& m) {
             std::copy(told.rates.begin(), told.rates.end(), rates.data());
             std::copy(told.forces.begin(), told.forces.end(), forces.data());
             along_rows(robot, mode, scratch, acceleration.data(), change.data());
-            return std::array<double, 3>{others, regularity_there(robot, mode, scratch), told.margin};
+            return std::tuple(others, regularity_there(robot, mode, scratch), told.margin, told.loose);
         },
         "Acceleration (nv,), and contact velocities, forces and accelerations (rows,) of a mode under its drive; told "
         "are the largest of all other forces, what friction leaves of the determinant of the closed contacts, and the "
-        "margin of redundant forces; None where its rows depend on each other.");
+        "margin of redundant forces and the closed contacts that have them; None where its rows depend on each other.");
 }
 
 void bind_charts(nb::module_& m) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "force_cones.hpp"
 
@@ -51,8 +52,8 @@ class Choice {
     std::optional<bool> moves() const {
         const Ranks& ranks = mode_.redundant->ranks;
         double largest = 0.0, usual = 0.0;
-        for (const Vector& change : changes()) largest = std::max(largest, length_of(push(change)));
-        for (const int row : island_.rows) usual = std::max(usual, length_of(pushed_by(row)));
+        for (const Vector& change : changes()) largest = std::max(largest, pushed(change));
+        for (const int row : island_.rows) usual = std::max(usual, pushed_by(row));
         if (largest > ranks.clear * usual) return true;
         if (largest > ranks.still * usual) return std::nullopt;
         return false;
@@ -102,25 +103,32 @@ class Choice {
         }
     }
 
-    // D^-1/2 L^-T of what unknowns push: its length is that of the acceleration, in the metric of M = L^T D L.
-    Vector push(const Vector& unknown) const {
+    // The acceleration that unknowns cause: the length of D^-1/2 L^-T of what they push, in the metric of M = L^T D L.
+    double pushed(const Vector& unknown) const {
         Vector found(robot_.nv, 0.0);
         for (std::size_t k = 0; k < island_.rows.size(); ++k) {
             const double* own = &s_.inwards[island_.rows[k] * robot_.nv];
-            for (int i = 0; i < robot_.nv; ++i) found[i] += unknown[k] * own[i];
+            for (Tips at = s_.tips[island_.rows[k]]; at.outermost() >= 0; at.go_inwards(robot_)) {
+                found[at.outermost()] += unknown[k] * own[at.outermost()];
+            }
         }
-        return weighed(found);
+        double square = 0.0;
+        for (int i = 0; i < robot_.nv; ++i) square += found[i] == 0.0 ? 0.0 : weighed_square(found[i], i);
+        return std::sqrt(square);
     }
 
     // The same of a unit of one unknown.
-    Vector pushed_by(int row) const {
+    double pushed_by(int row) const {
         const double* own = &s_.inwards[row * robot_.nv];
-        return weighed(Vector(own, own + robot_.nv));
+        double square = 0.0;
+        for (Tips at = s_.tips[row]; at.outermost() >= 0; at.go_inwards(robot_)) {
+            square += weighed_square(own[at.outermost()], at.outermost());
+        }
+        return std::sqrt(square);
     }
 
-    Vector weighed(Vector pushed) const {
-        for (int i = 0; i < robot_.nv; ++i) pushed[i] /= std::sqrt(s_.sweep.mass[robot_.branches.diagonal(i)]);
-        return pushed;
+    double weighed_square(double push, int velocity) const {
+        return push * push / s_.sweep.mass[robot_.branches.diagonal(velocity)];
     }
 };
 
@@ -146,6 +154,54 @@ double widest(const Choice& choice, const ForceRules& rules, double rounding, Ve
     return choice.move_inside(rules, forces) ? choice.margin(forces) : UNFIT;
 }
 
+// The smallest forces of an island in place of what its rows have to stop; false where it is not clear which they are.
+bool solve_island(const Ranks& ranks, Island& island, Scratch& s) {
+    const int n = static_cast<int>(island.rows.size()), size = static_cast<int>(s.unknown.size());
+    Vector part(n * n), right(n);
+    for (int i = 0; i < n; ++i) {
+        right[i] = s.unknown[island.rows[i]];
+        for (int j = 0; j < n; ++j) part[i * n + j] = s.matrix[island.rows[i] * size + island.rows[j]];
+    }
+    island.unique = island.factors.factorise(part, n, ranks.regular);
+    if (!island.unique && !island.smallest.factorise(part, n, ranks.rank, ranks.clear)) return false;
+    island.unique ? island.factors.solve(right.data()) : island.smallest.solve(right.data());
+    for (int i = 0; i < n; ++i) s.unknown[island.rows[i]] = right[i];
+    return true;
+}
+
+// Of the islands that are stale those take other forces than the smallest ones where contacts slip that these let leave
+// their cones; false where it is not clear which.
+bool keep_to_cones(const Robot& robot, const ContactMode& mode, Scratch& s) {
+    const bool slips = std::any_of(mode.closed.begin(), mode.closed.end(), slides);  // else all forces move alike
+    const Vector forces = slips ? all_forces(mode, s) : Vector();
+    for (Island& island : s.islands) {
+        if (!std::exchange(island.stale, false) || !slips) continue;
+        island.chosen = false;
+        if (island.unique) continue;
+        const Choice choice(robot, mode, s, island);
+        if (!choice.slips() || choice.margin(forces) >= 0.0) continue;
+        const auto moves = choice.moves();
+        if (!moves) return false;
+        island.chosen = *moves;
+        if (*moves && !choice.keep_to_cones(mode.redundant->forces, forces, s.unknown)) return false;
+    }
+    return true;
+}
+
+// Closed contacts of islands whose forces are not unique, in rising order.
+std::vector<int> loose_contacts(const ContactMode& mode, const Scratch& s) {
+    const std::vector<int> owner = owners(mode);
+    std::vector<int> found;
+    for (const Island& island : s.islands) {
+        for (const int row : island.rows) {
+            if (!island.unique) found.push_back(owner[row]);
+        }
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+}
+
 }  // namespace
 
 std::vector<int> owners(const ContactMode& mode) {
@@ -157,43 +213,27 @@ std::vector<int> owners(const ContactMode& mode) {
 }
 
 bool smallest_forces(const Ranks& ranks, const std::vector<int>& owner, Scratch& s) {
-    const int size = static_cast<int>(owner.size());
     s.islands.clear();
-    for (std::vector<int>& rows : sets_of_rows(s.matrix, size, owner)) {
-        const int n = static_cast<int>(rows.size());
-        Vector part(n * n), right(n);
-        for (int i = 0; i < n; ++i) {
-            right[i] = s.unknown[rows[i]];
-            for (int j = 0; j < n; ++j) part[i * n + j] = s.matrix[rows[i] * size + rows[j]];
-        }
-        Island island;
-        island.unique = island.factors.factorise(part, n, ranks.regular);
-        if (!island.unique && !island.smallest.factorise(part, n, ranks.rank, ranks.clear)) return false;
-        island.unique ? island.factors.solve(right.data()) : island.smallest.solve(right.data());
-        for (int i = 0; i < n; ++i) s.unknown[rows[i]] = right[i];
-        island.rows = std::move(rows);
-        s.islands.push_back(std::move(island));
+    for (std::vector<int>& rows : sets_of_rows(s.matrix, static_cast<int>(owner.size()), owner)) {
+        s.islands.emplace_back().rows = std::move(rows);
     }
-    return true;
+    return std::all_of(s.islands.begin(), s.islands.end(), [&](Island& one) { return solve_island(ranks, one, s); });
 }
 
 bool solve_redundant(const Robot& robot, const ContactMode& mode, Scratch& s) {
-    if (!smallest_forces(mode.redundant->ranks, owners(mode), s)) return false;
-    if (std::none_of(mode.closed.begin(), mode.closed.end(), slides)) return true;  // all move alike
-    const Vector forces = all_forces(mode, s);
-    for (const Island& island : s.islands) {
-        if (island.unique) continue;
-        const Choice choice(robot, mode, s, island);
-        if (!choice.slips() || choice.margin(forces) >= 0.0) continue;
-        const auto moves = choice.moves();
-        if (!moves || (*moves && !choice.keep_to_cones(mode.redundant->forces, forces, s.unknown))) return false;
+    return smallest_forces(mode.redundant->ranks, owners(mode), s) && keep_to_cones(robot, mode, s);
+}
+
+bool solve_stale_islands(const Robot& robot, const ContactMode& mode, Scratch& s) {
+    for (Island& island : s.islands) {
+        if (island.stale && !solve_island(mode.redundant->ranks, island, s)) return false;
     }
-    return true;
+    return keep_to_cones(robot, mode, s);
 }
 
 bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, Forces& told) {
     const ForceRules& rules = mode.redundant->forces;
-    told.forces = all_forces(mode, s), told.margin = INFINITY;
+    told.forces = all_forces(mode, s), told.margin = INFINITY, told.loose = loose_contacts(mode, s);
     bool slips = false;
     for (const Island& island : s.islands) {
         const Choice choice(robot, mode, s, island);
@@ -211,6 +251,12 @@ bool tell_redundant(const Robot& robot, const ContactMode& mode, Scratch& s, For
         told.margin = std::min(told.margin, margin);
     }
     return true;
+}
+
+bool is_chosen(const Scratch& s, int row) {
+    return std::any_of(s.islands.begin(), s.islands.end(), [&](const Island& island) {
+        return island.chosen && std::find(island.rows.begin(), island.rows.end(), row) != island.rows.end();
+    });
 }
 
 bool solve_changes(const Robot& robot, const ContactMode& mode, const Scratch& s, Rows unknown, int columns) {

@@ -242,7 +242,6 @@ class Resolution final : public Landing {
                     direction = {size > 0.0 ? slip[0] / size : 1.0, size > 0.0 ? slip[1] / size : 0.0};
                 }
             }
-            if (!unique && state == State::slip_begins) return false;
             mode.closed.push_back(
                 {all_.closed[i].contact, state, world_.kinetic[number_[i]], world_.resting[number_[i]]});
             directions.insert(directions.end(), direction.begin(), direction.end());
@@ -656,7 +655,7 @@ class Resolution final : public Landing {
 
     // Forces along all rows in the mode before the event.
     bool forces_before(const Before& before, const std::vector<double>& v, std::vector<double>& forces) {
-        if (!accelerated(v, before.states, true)) return false;
+        if (!accelerated(v, before.states, !before.redundant)) return false;
         forces.assign(rows(), 0.0);
         for (int i = 0, at = 0; i < count_; ++i) {
             if (!before.states[i].closed()) continue;
@@ -884,7 +883,7 @@ std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, double 
 bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome) {
     Resolution resolution(world, event);
     const double* v = event.x + world.robot.nq;
-    const Before before{event.states, event.kinds, Contacts(event.touching.size(), true)};
+    const Before before{event.states, event.kinds, Contacts(event.touching.size(), true), event.redundant};
     return resolution.is_grounded() && resolution.resolve(before, {v, v + world.robot.nv}, -1.0, outcome);
 }
 

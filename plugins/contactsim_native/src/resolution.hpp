@@ -66,6 +66,7 @@ struct Event {
     std::vector<ContactState> states;            // of each of them before the event
     std::vector<std::optional<Region>> regions;  // of the boxes that they touched already
     std::vector<Kind> kinds;
+    bool redundant = false;  // whether forces before it may be many
 };
 
 // One stage of an impact: velocities before it, and impulses, along the rows that carry friction.
