@@ -430,15 +430,15 @@ void take_matrix(Scratch& s) {
 void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions) {
     const int nv = robot.nv, size = s.size, width = padded(size);
     const bool few = moves_few(robot, s);
-    s.inwards = directions, s.weighed.resize(size * nv);
-    if (!few) s.weighed = s.held, set_zeros(s.across, nv * width);
+    s.inwards = directions, s.weighed.assign(size * nv, 0.0);
+    if (!few) set_zeros(s.across, nv * width);
     for (int first = 0, end; first < size; first = end) {
         end = end_of_set(s, first);
         const Tips tips = s.tips[first];
         double *inwards = &s.inwards[first * nv], *weighed = &s.weighed[first * nv];
         const double* held = &s.held[first * nv];
         const bool same = std::equal(held, held + (end - first) * nv, inwards);
-        if (!same && few) std::copy(held, held + (end - first) * nv, weighed);
+        if (!same) std::copy(held, held + (end - first) * nv, weighed);
         s.sweep.solve_inwards(robot, inwards, end - first, tips);
         if (!same) s.sweep.solve_inwards(robot, weighed, end - first, tips);
         for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
