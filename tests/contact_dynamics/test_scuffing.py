@@ -46,12 +46,12 @@ def test_the_height_of_hops_does_not_decide_whether_a_run_goes_on(hop: float) ->
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-5)
 
 
-def walk_without_margins(mu: float) -> cs.Trajectory:
+def walk_without_margins(mu: float, end: float = 1.5) -> cs.Trajectory:
     """The walker's gait down its slope, with feet that touch wherever they are: the swinging one scuffs."""
     demo, robot = load_scene("biped"), cs.load_robot("biped")
     feet = [replace(foot, friction=mu, enabled=None) for foot in robot.contacts]
     system = cs.ContactSystem(cs.Robot(robot.model, feet), demo.system.world.terrain)
-    return cs.simulate(system, demo.state, (0.0, 1.5))
+    return cs.simulate(system, demo.state, (0.0, end))
 
 
 @pytest.mark.parametrize("mu", [0.6, 0.8, 1.0, 2.0])
@@ -62,8 +62,12 @@ def test_a_walker_without_margins_scuffs_and_goes_on(mu: float) -> None:
 
 
 def test_forces_that_stay_bounded_lead_through_a_singular_matrix() -> None:
-    """Two feet slide alike: friction leaves the difference of their forces free there, but not the sum."""
-    traj = walk_without_margins(0.3)
+    """Two feet slide alike: friction leaves the difference of their forces free there, but not the sum.
+
+    The run ends before 1.35 s, where legs that lie on each other part faster than any rate: rounding decides there
+    which foot goes on to slide.
+    """
+    traj = walk_without_margins(0.3, 1.34)
     assert traj.status is cs.Status.FINISHED and any(("jam", -1) in event.fired for event in traj.all_events)
     assert not any(event.jammed for event in traj.events)
     traj.check()
