@@ -12,7 +12,7 @@ from ..common.arrays import Array
 from ..common.lazy import NamedTuple, dataclass, lazy, scipy
 from ..common.representation import Brief
 from .event_linearization import Node, Passage, with_memory
-from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
+from .zero import APART, FIELDS_APART, IN_STEP, INTERIOR, TIED, TWIN
 
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 EPSILON = float(np.finfo(float).eps)
@@ -178,6 +178,22 @@ class EventData(Brief):
     def ways(self) -> Ways:
         """States that neighbouring runs pass here, and the ways between them."""
         return Ways(self.root, self.groups)
+
+    @lazy
+    def at_once(self) -> Passage | None:
+        """The way of runs that meet all guards at one instant, as the run itself does; None where it met others."""
+        everything = frozenset[Hashable]().union(*self.groups)
+        return self.root.passage(everything) if self.root.has_met(everything) else None
+
+    def keeps_in_step(self, dx: Array) -> bool:
+        """Whether all variations (m, n_pre) bring the groups to zero at one instant.
+
+        So a box that falls flat does by its height, and not by its tilt: orders in which neighbours meet its corners
+        end apart, but none of those runs takes one.
+        """
+        arrivals = self.root.arrivals(self.groups)
+        size = np.linalg.norm(arrivals, axis=1).max(initial=0.0) * np.linalg.norm(dx, axis=1)
+        return bool(np.all(np.ptp(dx @ arrivals.T, axis=1) <= IN_STEP * size))
 
     def is_outcome(self, end: Node) -> bool:
         """True for the node in which the run itself ends: the same state, to go on with the same field."""

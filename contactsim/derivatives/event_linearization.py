@@ -394,6 +394,10 @@ class Node:
         jump = (F_post - F_pre - DtR) / self.rate(name) if plain else None
         return Passage(node, matrix, jump, self.gradient(name))
 
+    def has_met(self, fired: frozenset[Hashable]) -> bool:
+        """True where these are all guards that fired here in the run itself."""
+        return fired == self._fired
+
     def demand_crossing(self, fired: frozenset[Hashable]) -> None:
         """Raise where the guards in `fired` are met tangentially, so that it is not known when a neighbour meets them.
 

@@ -141,6 +141,22 @@ class EventLinearization:
             )
         return next(iter(pieces.values()))
 
+    def matrix_of(self, variations: Array) -> Array:
+        """The one matrix (n_post, n_pre) that maps some variations (n_pre, m), in columns.
+
+        That is `saltation`, or, where none of them takes any order, that of runs which meet all at once.
+
+        Raises:
+            NonDifferentiableError: as `saltation`.
+        """
+        try:
+            return self.saltation
+        except NonDifferentiableError:
+            passage = self.data.at_once
+            if passage is None or not self.data.keeps_in_step(variations.T):
+                raise
+            return passage.matrix
+
     def apply(self, dx: Array) -> Array:
         """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
         dx = np.asarray(dx, dtype=float)

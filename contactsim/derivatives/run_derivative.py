@@ -212,7 +212,8 @@ class RunDerivative:
         variations = self.widened(self._begin(t0).T, t0).T
         with one_thread():
             for stretch in stretches:
-                own = stretch.piece.saltation if isinstance(stretch.piece, EventLinearization) else self.along(stretch)
+                event = stretch.piece if isinstance(stretch.piece, EventLinearization) else None
+                own = self.along(stretch) if event is None else event.matrix_of(variations)
                 if not is_identity(own):
                     variations = own @ variations
         variations = self.narrowed(variations.T, t1).T
@@ -240,7 +241,7 @@ class RunDerivative:
             if before is not None:
                 change = max(float(np.linalg.norm(row - other)) for row in later for other in before[1])
                 least = min(least, (data.time - before[0]) / change) if change > 0.0 else least
-            before, variations = (data.time, later), stretch.piece.saltation @ variations
+            before, variations = (data.time, later), stretch.piece.matrix_of(variations) @ variations
         return least
 
     def along(self, stretch: Stretch) -> Array:

@@ -8,6 +8,7 @@ FALLING = 1e-9  # a guard falls if its rate is more than this fraction of |D_x g
 SHARPEST = 1e6  # curvature of a guard in time up to which a graze is recognised [its unit / s^2]
 GRAZE = 100.0  # squared rates of a graze exceed that of its rounding by less than this
 TIED = 1e-9  # rates at which two guards come closer by a variation below this, relative to their own, are zero
+IN_STEP = 1e-6  # the same of arrivals of a variation that is followed: as exact as runs and their variations are
 
 # --- of outcomes, relative to their size ----------------------------------------------------------------------------
 TWIN = 1e-10  # nodes in one mode whose states differ by less than this are one node

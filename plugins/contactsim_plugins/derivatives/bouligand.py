@@ -50,9 +50,20 @@ class Bouligand(EventDerivative):
     def apply(self, event: EventData, dx: np.ndarray) -> np.ndarray:
         """B(dx) (m, n_post) for `dx` (m, n_pre): continuous, piecewise linear, positively homogeneous.
 
+        Where words end in different states, it is still known of variations that take none of them, since they bring
+        all guards to zero at one instant.
+
         Raises:
             NonDifferentiableError: words end in different states, or without end.
         """
+        try:
+            return self._by_words(event, dx)
+        except NonDifferentiableError:
+            if event.at_once is None or not event.keeps_in_step(dx):
+                raise
+            return event.at_once.apply(dx)
+
+    def _by_words(self, event: EventData, dx: np.ndarray) -> np.ndarray:
         found = _follow(event, dx)
         if not all(event.is_outcome(node) for node, _, _ in found):
             raise _apart(event, [node for node, _, _ in found])
