@@ -208,7 +208,7 @@ def test_box_in_space_ends_as_the_words_say() -> None:
     event = cs.linearize(case.run()).events[0]
     assert len(event.contacts) == 4
     with pytest.raises(cs.NonDifferentiableError, match="different states") as found:
-        event.apply(np.eye(12)[0])
+        event.apply(np.eye(12)[3])
     outcomes = [outcome.state.v for outcome in found.value.problem["words"].values()]
     for dx in directions(12, 6):
         start = system.space().integrate(system.pack(case.start), 1e-6 * dx)
