@@ -181,9 +181,17 @@ class EventData(Brief):
 
     @lazy
     def at_once(self) -> Passage | None:
-        """The way of runs that meet all guards at one instant, as the run itself does; None where it met others."""
+        """The way of runs that meet several groups at one instant, as the run itself does; None where it met others.
+
+        Raises:
+            TransversalityError: a group is met tangentially.
+        """
         everything = frozenset[Hashable]().union(*self.groups)
-        return self.root.passage(everything) if self.root.has_met(everything) else None
+        if len(self.groups) < 2 or not self.root.has_met(everything):
+            return None
+        for group in self.groups:
+            self.root.demand_crossing(group)
+        return self.root.passage(everything)
 
     def keeps_in_step(self, dx: Array) -> bool:
         """Whether all variations (m, n_pre) bring the groups to zero at one instant.

@@ -80,7 +80,7 @@ def test_the_first_order_that_ends_apart_ends_the_search(monkeypatch: pytest.Mon
     monkeypatch.setattr(Node, "passage", counted)
     event = flat_box().events[0]
     with pytest.raises(cs.NonDifferentiableError, match="different states") as found:
-        event.apply(np.eye(12)[0])
+        event.apply(np.eye(12)[3])
     first = len(passed)
     assert len(found.value.problem["words"]) == 8  # a plane meets the corners of a rectangle
     assert first < len(passed) / 2
