@@ -430,7 +430,8 @@ void take_matrix(Scratch& s) {
 void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions) {
     const int nv = robot.nv, size = s.size, width = padded(size);
     const bool few = moves_few(robot, s);
-    s.inwards = directions, s.weighed.resize(size * nv);
+    s.inwards = directions;
+    if (few) set_zeros(s.weighed, size * nv);  // derivatives read all of it
     if (!few) s.weighed = s.held, set_zeros(s.across, nv * width);
     for (int first = 0, end; first < size; first = end) {
         end = end_of_set(s, first);
