@@ -229,16 +229,15 @@ class RigidFlow(RigidField, ContactFlow):
     def stages(self, base: Array) -> Stages | None:
         """Those of the compiled arc, where there is one; where slips begin, Python knows more of them.
 
-        So it does of redundant contacts of which some slip, where it is not clear which forces act, and of what is
-        wrong where hills have no point nearest to a contact.
+        So it does of redundant contacts, where it is not clear which forces act, or whether they are redundant at all,
+        and of what is wrong where hills have no point nearest to a contact.
         """
         arc, compiled, plain = self.arc, self.arc.compiled, self.arc.mechanism.plain_robot
         if compiled is None or arc.incipient:
             return None
         found = compiled.stages(base, self._directions, self.references.straight)
-        if plain is not None and plain.ground.hills is not None:
-            return partial(self._stages, found, base)
-        return partial(self._stages, found, base) if arc.mode.redundant and arc.slips else found
+        on_hills = plain is not None and plain.ground.hills is not None
+        return partial(self._stages, found, base) if on_hills or arc.mode.redundant else found
 
     def _stages(self, compiled: Stages, base: Array, *step: Any) -> None:
         """Whole steps whose stages are Python's from the first one on that the compiled arc does not know."""

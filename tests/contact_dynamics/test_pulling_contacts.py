@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from builders import single_body
+from planar_legs import planar_legs
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
@@ -68,32 +69,6 @@ def test_one_that_clearly_pushes_behind_an_impact_does_not_open_into_the_ground(
         missed.append(misses(stool(0.8, seed), x, mode))
     found = [one for one in missed if one is not None]
     assert len(found) > 40 and max(found) <= EXACT
-
-
-def _link(name: str, mass: float, inertia: float, down: float) -> str:
-    body = " ".join(f'i{a}{b}="{inertia if a == b else 0.0}"' for a, b in ("xx", "yy", "zz", "xy", "xz", "yz"))
-    place = f'<origin xyz="0 0 {down}"/><mass value="{mass}"/><inertia {body}/>'
-    return f'<link name="{name}"><inertial>{place}</inertial></link>'
-
-
-def _joint(kind: str, name: str, parent: str, child: str, place: str, bounds: str = "") -> str:
-    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{place}"/>'
-    damping = '<dynamics damping="0.1"/>' if "knee" in name else ""
-    limit = f'<axis xyz="0 1 0"/><limit {bounds} effort="40" velocity="20"/>{damping}' if bounds else ""
-    return f'<joint name="{name}" type="{kind}">{ends}{limit}</joint>'
-
-
-def planar_legs() -> cs.Robot:
-    """A quadruped whose legs move in planes side by side: lateral forces of its feet are nearly redundant."""
-    parts = [_link("trunk", 6.0, 0.08, 0.0)]
-    for name, x, y in (("FL", 0.18, 0.12), ("FR", 0.18, -0.12), ("RL", -0.18, 0.12), ("RR", -0.18, -0.12)):
-        thigh, shank, foot = (f"{name}_{part}" for part in ("thigh", "shank", "foot"))
-        ball = f'<link name="{foot}"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>'
-        parts += [_link(thigh, 0.6, 0.003, -0.1), _link(shank, 0.2, 0.001, -0.1), ball]
-        parts.append(_joint("revolute", f"{name}_hip", "trunk", thigh, f"{x} {y} 0", 'lower="-1.5" upper="1.5"'))
-        parts.append(_joint("revolute", f"{name}_knee", thigh, shank, "0 0 -0.2", 'lower="-1.0" upper="-0.2"'))
-        parts.append(_joint("fixed", f"{name}_sole", shank, foot, "0 0 -0.2"))
-    return cs.Robot.from_urdf(f'<robot name="planar_legs">{"".join(parts)}</robot>', contacts="feet")
 
 
 @pytest.mark.slow
