@@ -24,7 +24,7 @@ from .contact_rows import (
     contact_problem,
     without_margin,
 )
-from .rigid_arc import closed_forces
+from .rigid_arc import motion_in, of_contacts
 from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF
@@ -199,12 +199,12 @@ class ModeChoice:
         What counts as none is told beside the sum (nv,) of the `free` forces and those `applied`. Where that vanishes,
         as of a mass pulled up by as much as it weighs, what clearly pulls is still told beside each of them.
         """
-        forces = closed_forces(self._world, t, x, mode)
-        largest = float(np.abs(np.concatenate(list(forces.values()))).max(initial=0.0))
+        arc, motion = motion_in(self._world, t, x, mode)
+        largest = float(np.abs(motion.forces).max(initial=0.0))
         parts = [free] if applied is None else [free + applied, free, applied]
         others = [float(np.abs(part).max(initial=0.0)) for part in parts]
-        zero = self._world.force_rounding(largest, others[0])
-        return _Before(forces, zero, max(zero, CLEAR * max(largest, *others)))
+        zero = self._world.force_rounding(largest, others[0], motion.known)
+        return _Before(of_contacts(arc, motion.forces), zero, max(zero, CLEAR * max(largest, *others)))
 
     def _slack(
         self,

@@ -132,13 +132,13 @@ def _met(flow: RigidFlow, t: float, x: Array, name: Hashable | None) -> Met | No
     return Met(found.values, accuracy, field, found.row, _steady_slope(flow, k, found.steady))
 
 
-def _accuracy(flow: RigidFlow, x: Array, largest: float, others: float) -> tuple[Array, Array]:
+def _accuracy(flow: RigidFlow, x: Array, largest: float, others: float, share: float = 1.0) -> tuple[Array, Array]:
     """Rounding and band of each guard by state and forces: forces are known relative to the largest of them only."""
     world, table = flow.arc.world, flow.table
     rounding, band = table.rounding.copy(), table.band.copy()
     rounding[table.of_places] = world.place_rounding(x)
     if table.look_at_forces:
-        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(largest, others)
+        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(largest, others, share)
     return rounding, band
 
 
@@ -728,12 +728,13 @@ class RigidFlow(RigidField, ContactFlow):
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard, where the flow begins."""
-        world, table, largest, others = self.arc.world, self.table, 0.0, 0.0
+        world, table, largest, others, share = self.arc.world, self.table, 0.0, 0.0, 1.0
         if table.look_at_forces:
             motion = self.motion(t, x)
             largest = float(np.abs(motion.forces).max(initial=0.0))
             others = self._other_forces(t, x) if motion.others is None else motion.others
-        rounding, band = _accuracy(self, x, largest, others)
+            share = motion.known if self.arc.mode.redundant else 1.0
+        rounding, band = _accuracy(self, x, largest, others, share)
         if self.arc.incipient:
             # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity:
             # what is left of it has not jumped, and the slip accelerates away from it.
