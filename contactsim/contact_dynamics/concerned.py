@@ -10,7 +10,7 @@ import numpy as np
 from ..common.arrays import Array
 from .contact_rows import ContactEvent, without_margin
 from .islands import together
-from .rigid_arc import Accelerations, RigidArc, motion_in
+from .rigid_arc import Accelerations, RigidArc, motion_in, of_contacts
 from .world import World
 
 
@@ -42,8 +42,9 @@ def _with_names(world: World, x: Array, event: ContactEvent, arc: RigidArc, moti
     """The event with the names of the contacts whose margins are used up, where the guard of all forces fired."""
     if event.kinds.get(-1) != "forces":
         return event
-    before = {i: motion.forces[arc.tangent[i].start - world.heads[i] : arc.tangent[i].stop] for i in arc.closed}
-    zero = world.force_rounding(float(np.abs(motion.forces).max(initial=0.0)), _others(world, x, event.t, arc, motion))
+    before = of_contacts(arc, motion.forces)
+    largest = float(np.abs(motion.forces).max(initial=0.0))
+    zero = world.force_rounding(largest, _others(world, x, event.t, arc, motion), motion.known)
     named = without_margin(world, event.mode, before, zero)
     others = {i: kind for i, kind in event.kinds.items() if i >= 0}
     return event._replace(kinds=named | others) if named else event

@@ -13,7 +13,7 @@ from ..common.lazy import Late, NamedTuple, dataclass
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
 from ..contact.modes import IDLE, OPEN, ContactState, Mode, Phase, SystemMode, unit
-from ..contact.zero import rounding
+from ..contact.zero import CLEAR, rounding
 from ..errors import CallbackError, NoAdmissibleModeError
 from .contact_rows import (
     NOT_UNIQUE,
@@ -24,7 +24,7 @@ from .contact_rows import (
     contact_problem,
     without_margin,
 )
-from .rigid_arc import closed_forces
+from .rigid_arc import motion_in, of_contacts
 from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF
@@ -45,6 +45,26 @@ class Choice(NamedTuple):
     mode: SystemMode
     residuals: Mapping[str, float]
     notes: tuple[str, ...]
+
+
+class _Before(NamedTuple):
+    """The forces of contacts in the mode before, {contact: (rows,)}; what counts as none, and what clearly does [N]."""
+
+    forces: Mapping[int, Array]
+    zero: float
+    clear: float
+
+    def is_of_lift_off(self, contact: int, jumped: bool) -> bool:
+        """Whether the force of a contact whose guard of forces fired is what its lift-off left.
+
+        It may push by any amount: where a user's force jumps, events are told just before. If it clearly pulls no zero
+        was met: something else turned it round, and its mode had ended before. What clearly pushes where velocities
+        have `jumped` is another force than the one that was zero.
+        """
+        if contact not in self.forces:
+            return False
+        force = float(self.forces[contact][0])
+        return force >= -self.clear and not (jumped and force > self.clear)
 
 
 @dataclass(frozen=True)
@@ -83,17 +103,14 @@ class ModeChoice:
         slips = {i: terms.rates[world.tangents(i, where[i])] for i in staying}
         sliding = tuple([self._slip_direction(i, mode, slips[i], at_rest, jumped) for i in staying])
         problem = contact_problem(world, terms, force, staying, sliding, slips)
-        before: Mapping[int, Array] = {}
-        zero = 0.0
+        before = _Before({}, 0.0, 0.0)
         if any(kind in OF_FORCES for kind in kinds.values()):
-            before = closed_forces(world, t, x, mode)
-            others = float(np.abs(force).max(initial=0.0))
-            zero = world.force_rounding(float(np.abs(np.concatenate(list(before.values()))).max(initial=0.0)), others)
-            kinds = self._by_margins(mode, kinds, before, zero)
-        guess, directions = self._guess(mode, staying, kinds, sliding, before)
+            before = self._before(t, x, mode, terms.force, applied)
+            kinds = self._by_margins(mode, kinds, before)
+        guess, directions = self._guess(mode, staying, kinds, sliding, before.forces)
         asked = replace(problem, guess=guess, directions=directions)
         if "force" in kinds.values():
-            asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before, zero))
+            asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before, jumped))
         try:
             solution = self._selected(asked, t)
             if "cone" in kinds.values():
@@ -176,14 +193,27 @@ class ModeChoice:
             return np.array(state.direction)
         return np.array(unit(z)) if np.linalg.norm(z) > self._world.tolerances.speed else None
 
+    def _before(self, t: float, x: Array, mode: SystemMode, free: Array, applied: Array | None) -> _Before:
+        """Contact forces in the mode before, told beside the largest of them and of other forces.
+
+        What counts as none is told beside the sum (nv,) of the `free` forces and those `applied`. Where that vanishes,
+        as of a mass pulled up by as much as it weighs, what clearly pulls is still told beside each of them.
+        """
+        arc, motion = motion_in(self._world, t, x, mode)
+        largest = float(np.abs(motion.forces).max(initial=0.0))
+        parts = [free] if applied is None else [free + applied, free, applied]
+        others = [float(np.abs(part).max(initial=0.0)) for part in parts]
+        zero = self._world.force_rounding(largest, others[0], motion.known)
+        return _Before(of_contacts(arc, motion.forces), zero, max(zero, CLEAR * max(largest, *others)))
+
     def _slack(
         self,
         staying: tuple[int, ...],
         mode: SystemMode,
         kinds: Mapping[int, str],
         problem: ContactProblem,
-        before: Mapping[int, Array],
-        zero: float,
+        before: _Before,
+        jumped: bool,
     ) -> tuple[float, ...]:
         """Acceleration that the force left at a lift-off would cause, at least that of a force that is rounding.
 
@@ -191,24 +221,23 @@ class ModeChoice:
         """
         closed = tuple(Mode.STICK if mode.contacts[i].mode is Mode.STICK else Mode.SLIP for i in staying)
         staying = self._world.pressing(staying)
-        fired = [kinds.get(i) == "force" and i in before for i in staying]
+        fired = [kinds.get(i) == "force" and before.is_of_lift_off(i, jumped) for i in staying]
         return tuple(
-            2.0 * max(abs(float(before[i][0])), zero) * _mobility(problem, closed, k) if off else 0.0
+            2.0 * max(abs(float(before.forces[i][0])), before.zero) * _mobility(problem, closed, k) if off else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
 
-    def _by_margins(
-        self, mode: SystemMode, kinds: Mapping[int, str], before: Mapping[int, Array], zero: float
-    ) -> dict[int, str]:
+    def _by_margins(self, mode: SystemMode, kinds: Mapping[int, str], before: _Before) -> dict[int, str]:
         """The kinds with those of contacts whose margins are used up where forces are not unique.
 
-        A contact that is at the edge of its cone because it has no force above `zero` any more counts as "force".
+        A contact that is at the edge of its cone because it has no force that counts any more counts as "force".
         """
-        named = without_margin(self._world, mode, before, zero) if "forces" in kinds.values() else {}
+        forces, zero = before.forces, before.zero
+        named = without_margin(self._world, mode, forces, zero) if "forces" in kinds.values() else {}
         kinds = named | dict(kinds)
         if "cone" in kinds.values():
             kinds = {
-                i: "force" if kind == "cone" and i < self._world.count and before[i][0] <= zero else kind
+                i: "force" if kind == "cone" and i < self._world.count and forces[i][0] <= zero else kind
                 for i, kind in kinds.items()
             }
         return kinds

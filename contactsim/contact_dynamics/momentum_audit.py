@@ -104,7 +104,10 @@ class _Jump:
         return np.asarray(rows.T @ along)
 
     def _settled(self, left: Array) -> Array:
-        """Impulses (nv,) that take away what a slip or a hop leaves when it counts as none; zero where it is more."""
+        """Impulses (nv,) that take away what a slip or a hop leaves when it counts as none; zero where it is more.
+
+        They may move what slips on by more, but not along the rows on which they act.
+        """
         modes = _mode(self.event.mode_pre), _mode(self.event.mode_post)
         touching = {i for mode in modes if mode is not None for i in mode.closed}
         none = LEAVE * self.world.tolerances.slip_speed
@@ -114,9 +117,14 @@ class _Jump:
             none += ONE_POINT * float(np.abs(self.world.v(self.event.x_pre)).max(initial=0.0))
         if not touching:
             return np.zeros(len(left))
-        rows, _ = self._rows(sorted(touching))
-        if np.abs(rows @ self.change).max() > none:
+        rows, where = self._rows(sorted(touching))
+        little, slips_on = np.abs(rows @ self.change) <= none, np.zeros(len(rows), dtype=bool)
+        for i in touching:
+            if all(mode is not None and mode.contacts[i].mode is Mode.SLIP for mode in modes):
+                slips_on[where[i].start + self.world.heads[i] : where[i].stop] = True
+        if not np.all(little | slips_on):
             return np.zeros(len(left))
+        rows = rows[little]
         found, _ = smallest_change(self.mass, rows, rows @ solve_mass(self.mass, left))
         return np.asarray(self.mass @ found)
 

@@ -312,6 +312,8 @@ class Accelerations:
         fill: () -> the forces (m,), for `forces`.
         least: () -> the least cone margin over the closed contacts, for `margin`; None where their forces are unique.
         found: {contact: direction (2,)} of the slip acceleration, of contacts that begin to slip.
+        share: () -> the least singular value of the equations for redundant forces that is not zero, as a share of the
+            largest, for `known`; None where that is no matter of rounding.
         regularity: () -> det(C M^-1 D^T) / det(C M^-1 C^T), what friction leaves of the determinant of the closed
             contacts; None where they are redundant. One without friction. Where it falls through zero, forces become
             infinite (Painleve): with one contact that slides it is p / G_nn, the others held. Of a contact that begins
@@ -330,6 +332,12 @@ class Accelerations:
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
     by_time: tuple[Array | None] | None = None  # the forces by time with the state held, once they were asked for
     loose: frozenset[int] = frozenset()  # contacts of a redundant mode whose forces are not unique
+    share: Callable[[], float] | None = None
+
+    @lazy
+    def known(self) -> float:
+        """That share; one where nobody has looked at it."""
+        return 1.0 if self.share is None else self.share()
 
     @lazy
     def forces(self) -> Array:
@@ -504,7 +512,9 @@ def _by_islands(arc: RigidArc, terms: Terms, force: Array, references: Reference
 
     redundant, loose = arc.mode.redundant, frozenset[int]().union(*(part.loose for _, part in parts))
     known_least, known_regularity = (least, None) if redundant else (None, regularity)
-    return Accelerations(acceleration, terms.rates, forces, known_least, found, known_regularity, terms, loose=loose)
+    told = Accelerations(acceleration, terms.rates, forces, known_least, found, known_regularity, terms, loose=loose)
+    told.share = (lambda: min(part.known for _, part in parts)) if redundant else None
+    return told
 
 
 def _begun(arc: RigidArc, forces: Array, references: References) -> dict[int, Array]:
@@ -633,7 +643,9 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
 
     known_least, known_regularity = (least, None) if arc.mode.redundant else (None, regularity)
     loose = frozenset[int]() if unique else frozenset(arc.closed)
-    return Accelerations(acceleration, terms.rates, lambda: forces, known_least, found, known_regularity, loose=loose)
+    told = Accelerations(acceleration, terms.rates, lambda: forces, known_least, found, known_regularity, loose=loose)
+    told.share = (lambda: given.share(directions)) if arc.mode.redundant else None
+    return told
 
 
 def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> Accelerations:
@@ -653,7 +665,7 @@ def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> 
 
     acceleration = solved[:, 0] + solved[:, 1:] @ smallest
     loose = frozenset[int]() if taken.unique else frozenset(arc.closed)
-    found = Accelerations(acceleration, terms.rates, forces, loose=loose)
+    found = Accelerations(acceleration, terms.rates, forces, loose=loose, share=lambda: given.share(slips))
     found.least = lambda: float(redundant_forces.least_margin(given.problem, given.modes, found.forces[arc.kept]))
     return found
 
@@ -707,4 +719,10 @@ def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[Rigid
 def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
     """{contact: force along its rows} of the closed contacts, at a state that is looked at alone."""
     arc, motion = motion_in(world, t, x, mode)
-    return {i: motion.forces[arc.tangent[i].start - world.heads[i] : arc.tangent[i].stop] for i in arc.closed}
+    return of_contacts(arc, motion.forces)
+
+
+def of_contacts(arc: RigidArc, forces: Array) -> dict[int, Array]:
+    """{contact: force along its rows} of all forces (m,) of the closed contacts."""
+    heads = arc.world.heads
+    return {i: forces[arc.tangent[i].start - heads[i] : arc.tangent[i].stop] for i in arc.closed}

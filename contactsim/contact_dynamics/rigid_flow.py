@@ -132,13 +132,13 @@ def _met(flow: RigidFlow, t: float, x: Array, name: Hashable | None) -> Met | No
     return Met(found.values, accuracy, field, found.row, _steady_slope(flow, k, found.steady))
 
 
-def _accuracy(flow: RigidFlow, x: Array, largest: float, others: float) -> tuple[Array, Array]:
+def _accuracy(flow: RigidFlow, x: Array, largest: float, others: float, share: float = 1.0) -> tuple[Array, Array]:
     """Rounding and band of each guard by state and forces: forces are known relative to the largest of them only."""
     world, table = flow.arc.world, flow.table
     rounding, band = table.rounding.copy(), table.band.copy()
     rounding[table.of_places] = world.place_rounding(x)
     if table.look_at_forces:
-        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(largest, others)
+        rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(largest, others, share)
     return rounding, band
 
 
@@ -229,16 +229,15 @@ class RigidFlow(RigidField, ContactFlow):
     def stages(self, base: Array) -> Stages | None:
         """Those of the compiled arc, where there is one; where slips begin, Python knows more of them.
 
-        So it does of redundant contacts of which some slip, where it is not clear which forces act, and of what is
-        wrong where hills have no point nearest to a contact.
+        So it does of redundant contacts, where it is not clear which forces act, or whether they are redundant at all,
+        and of what is wrong where hills have no point nearest to a contact.
         """
         arc, compiled, plain = self.arc, self.arc.compiled, self.arc.mechanism.plain_robot
         if compiled is None or arc.incipient:
             return None
         found = compiled.stages(base, self._directions, self.references.straight)
-        if plain is not None and plain.ground.hills is not None:
-            return partial(self._stages, found, base)
-        return partial(self._stages, found, base) if arc.mode.redundant and arc.slips else found
+        on_hills = plain is not None and plain.ground.hills is not None
+        return partial(self._stages, found, base) if on_hills or arc.mode.redundant else found
 
     def _stages(self, compiled: Stages, base: Array, *step: Any) -> None:
         """Whole steps whose stages are Python's from the first one on that the compiled arc does not know."""
@@ -729,12 +728,13 @@ class RigidFlow(RigidField, ContactFlow):
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard, where the flow begins."""
-        world, table, largest, others = self.arc.world, self.table, 0.0, 0.0
+        world, table, largest, others, share = self.arc.world, self.table, 0.0, 0.0, 1.0
         if table.look_at_forces:
             motion = self.motion(t, x)
             largest = float(np.abs(motion.forces).max(initial=0.0))
             others = self._other_forces(t, x) if motion.others is None else motion.others
-        rounding, band = _accuracy(self, x, largest, others)
+            share = motion.known if self.arc.mode.redundant else 1.0
+        rounding, band = _accuracy(self, x, largest, others, share)
         if self.arc.incipient:
             # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity:
             # what is left of it has not jumped, and the slip accelerates away from it.

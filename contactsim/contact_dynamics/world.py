@@ -27,7 +27,7 @@ from ..multibody.robot_model import FrameKinematics, RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .engines import Engine, chosen, engine
-from .zero import LEAST_FORCE, NO_FORCE, OF_FORCE
+from .zero import LEAST_FORCE, NO_FORCE, OF_EQUATIONS, OF_FORCE
 
 if TYPE_CHECKING:
     from ..multibody.geometry.plain_flats import CompiledFlats, PlainFlat
@@ -185,12 +185,14 @@ class Parts:
         place = ULPS * float(np.spacing(np.abs(self.q(x)).max(initial=1.0)))
         return max(self.tolerances.rearm, place)
 
-    def force_rounding(self, largest: float, others: float) -> float:
+    def force_rounding(self, largest: float, others: float, share: float = 1.0) -> float:
         """The force that counts as none [N], what a guard of forces may miss: by the `largest` one of the contacts.
 
-        Where these vanish it is known by the largest of the `others`, weights and inertial forces.
+        Where these vanish it is known by the largest of the `others`, weights and inertial forces. Where contacts are
+        nearly redundant, rounding of their equations grows by the `share` of the least singular value of these.
         """
-        return OF_FORCE * self.tolerances.force * max(largest, NO_FORCE, LEAST_FORCE * others)
+        relative = max(self.tolerances.force, OF_EQUATIONS / share)
+        return OF_FORCE * relative * max(largest, NO_FORCE, LEAST_FORCE * others)
 
     def moved(self, x: Array, q: Array, v: Array) -> Array:
         """The state with another configuration and velocity."""

@@ -8,6 +8,7 @@ OF_HOPS = 100.0  # speeds of hops that are too low to be followed, up to which a
 # weights and inertial forces.
 LEAST_FORCE = 1e-4
 OF_FORCE = 4.0  # `Tolerances.force` that a margin of forces may be off: it is made of several
+OF_EQUATIONS = 2.2e-16  # relative rounding of the equations for forces, which a small singular value magnifies
 AT_STOP = 0.01  # a stop is as exact as this share of the speed that counts as zero
 OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction is let go or held does not matter
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]

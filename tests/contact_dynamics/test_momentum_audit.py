@@ -97,3 +97,25 @@ def test_a_corner_that_takes_over_from_a_stuck_edge_takes_none_either() -> None:
     tumbles = cs.simulate(system, cs.State(q, [*0.2 * rng.normal(size=3), *rng.normal(size=3)]), (0.0, 0.184))
     assert tumbles.events[-1].transitions["hull/edge14"] == (cs.Mode.STICK, cs.Mode.OPEN)
     assert tumbles.check()["impulses of jumps [relative]"] <= 1e-11
+
+
+@pytest.mark.parametrize("speed", [0.0, 1e-3])
+def test_what_slips_on_beside_a_stop_is_moved_by_nothing_else(monkeypatch: pytest.MonkeyPatch, speed: float) -> None:
+    """Two balls: the one comes to roll while the other slides on, and is pushed aside by what no event tells of."""
+    balls = cs.Robot.merge([cs.Robot.sphere(1.0, 0.1, friction=0.3, name=name) for name in ("one", "other")])
+    places = np.array([[0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0]])
+    velocities = [0.2, 0.1, 0.0, 0.0, 0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    record = RigidContacts.recorded
+
+    def spoilt(own: RigidContacts, x: Array, event: ContactEvent, then: PostEvent) -> object:
+        if "stop" in event.kinds.values():
+            then = then._replace(x=then.x.copy())
+            own._world.v(then.x)[7] += speed
+        return record(own, x, event, then)
+
+    monkeypatch.setattr(RigidContacts, "recorded", spoilt)
+    start = cs.State(places.ravel(), velocities)
+    run = cs.simulate(cs.ContactSystem(balls), start, (0.0, 0.1), engine="python")
+    assert any(("stop", 0) in event.fired for event in run.all_events)
+    found = run.check(raise_errors=False)["impulses of jumps [relative]"]
+    assert found > 1e-8 if speed else found <= 1e-12

@@ -267,6 +267,12 @@ class GivenModes:
         found = admissible(self.problem, self.modes, forces, *self.basis(slips), Wanted.WIDEST, rounding(forces))
         return least_margin(self.problem, self.modes, found)
 
+    def share(self, slips: Sequence[Direction]) -> float:
+        """The least singular value of C G E that is not zero, as a share of the largest."""
+        basis, rows = self.basis(slips)
+        values = np.linalg.svd(self._held @ basis, compute_uv=False) if rows else np.ones(1)
+        return float(values[values > RANK * values[0]].min(initial=values[0]) / max(values[0], NOTHING))
+
     def basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:
         """The matrix E (m, k), and the k rows of the motion that must vanish."""
         pattern, rows, slipping = self._pattern

@@ -137,6 +137,7 @@ class Resolution final : public Landing {
     std::vector<int> tangents_, number_;
     std::vector<double> row_, solved_, delassus_, drift_;  // J (m, nv), M^-1 J^T row by row, G (m, m), ground's motion
     std::vector<double> force_, bias_, unforced_, acceleration_;
+    double largest_other_ = 0.0;              // of the forces besides those of contacts, by kinds and of their sum
     std::vector<double> told_;                // forces of a mode along its rows
     std::vector<std::vector<int>> moved_by_;  // velocities that move along each row
     Scratch scratch_;
@@ -204,7 +205,11 @@ class Resolution final : public Landing {
         sweep_at(v);
         bias_ = scratch_.bias;
         force_ = applied();
-        for (int k = 0; k < nv; ++k) force_[k] += scratch_.sweep.free[k];
+        largest_other_ = largest_of(force_);
+        for (int k = 0; k < nv; ++k) {
+            force_[k] += scratch_.sweep.free[k];
+            largest_other_ = std::max({largest_other_, std::abs(scratch_.sweep.free[k]), std::abs(force_[k])});
+        }
         unforced_ = force_;
         scratch_.sweep.solve(robot_, unforced_.data());
         if (robot_.loops.size()) scratch_.hold.keep(robot_, unforced_.data());
@@ -634,7 +639,7 @@ class Resolution final : public Landing {
         }
         Chosen chosen;
         if (!guess(own, before, kinds, forces, chosen)) return false;
-        if (!slacken(own, before, kinds, forces, zero, chosen)) return false;
+        if (!slacken(own, before, kinds, forces, zero, jumped, chosen)) return false;
         const Chosen begin = chosen;
         if (!found_evenly(own.problem, rules_.pivots, chosen)) return false;
         const bool leaving = std::any_of(kinds.begin(), kinds.end(), [](Kind kind) { return kind == Kind::cone; });
@@ -668,6 +673,11 @@ class Resolution final : public Landing {
     double zero_force(const std::vector<double>& forces) const {
         const double largest = std::max({rules_.no_force, largest_of(forces), rules_.least_force * largest_of(force_)});
         return rules_.of_force * rules_.force * largest;
+    }
+
+    // The force that counts clearly, beside all others: where these balance, their sum is none.
+    double clear_force(const std::vector<double>& forces, double zero) const {
+        return std::max(zero, rules_.pivots.clear * std::max(largest_of(forces), largest_other_));
     }
 
     // Whether a contact slides already, and in which direction.
@@ -714,13 +724,18 @@ class Resolution final : public Landing {
         return true;
     }
 
-    // Accelerations that the forces left at a lift-off would cause, at least those of a force that is rounding.
+    // Accelerations that the forces left at a lift-off would cause, at least those of a force that is rounding. Where
+    // one clearly pulls no zero was met: something else turned it round, and its mode had ended before. What clearly
+    // pushes where velocities have jumped is another force than the one that was zero.
     bool slacken(OwnProblem& own, const Before& before, const std::vector<Kind>& kinds,
-                 const std::vector<double>& forces, double zero, const Chosen& begin) const {
+                 const std::vector<double>& forces, double zero, bool jumped, const Chosen& begin) const {
         std::vector<double> slack(own.problem.count, 0.0);
+        const double clear = clear_force(forces, zero);
         for (int k = 0; k < own.problem.count; ++k) {
             const int i = own.contacts[k];
             if (kinds[i] != Kind::force || !before.states[i].closed()) continue;
+            const double force = forces[all_.first[i]];
+            if (force < -clear || (jumped && force > clear)) continue;
             Chosen closed = begin;
             for (int j = 0; j < own.problem.count; ++j) {
                 const bool sticks = before.states[own.contacts[j]].standing == Standing::stick;
@@ -728,7 +743,7 @@ class Resolution final : public Landing {
             }
             double mobility = 0.0;
             if (!mobility_of(own, k, closed, mobility)) return false;
-            slack[k] = 2.0 * std::max(std::abs(forces[all_.first[i]]), zero) * mobility;
+            slack[k] = 2.0 * std::max(std::abs(force), zero) * mobility;
         }
         own.slack = slack;
         own.look();
