@@ -45,11 +45,13 @@ class Kind:
         words: what it takes, as in "give WORDS".
         taken: the value as it is used; it raises ValueError for one of another kind.
         optional: whether None stands for having none.
+        inside: {name: value of this kind that holds what the name says}, for names that users give beside it.
     """
 
     words: str
     taken: Callable[[Any], Any]
     optional: bool = False
+    inside: Mapping[str, str] | None = None
 
     def take(self, given: Any) -> Any:
         """The value as it is used.
@@ -246,15 +248,15 @@ def one_of(*values: str) -> Kind:
     return Kind(" or ".join(map(repr, values)), found)
 
 
-def instance(kinds: type | tuple[type, ...], words: str) -> Kind:
-    """An object of a class."""
+def instance(kinds: type | tuple[type, ...], words: str, inside: Mapping[str, str] | None = None) -> Kind:
+    """An object of a class; `inside` as of Kind."""
 
     def found(given: Any) -> Any:
         if not isinstance(given, kinds):
             raise ValueError
         return given
 
-    return Kind(words, found)
+    return Kind(words, found, inside=inside)
 
 
 def _masked(given: Any) -> bool:
@@ -262,8 +264,8 @@ def _masked(given: Any) -> bool:
     return isinstance(given, np.ndarray) and hasattr(given, "mask")
 
 
-def several(kind: Kind, words: str) -> Kind:
-    """A list, or what else can be gone through but text, of things of one kind; as a tuple."""
+def several(kind: Kind, words: str, inside: Mapping[str, str] | None = None) -> Kind:
+    """A list, or what else can be gone through but text, of things of one kind; as a tuple. `inside` as of Kind."""
 
     def found(given: Any) -> tuple[Any, ...]:
         if isinstance(given, str | bytes | Mapping) or _masked(given):
@@ -274,7 +276,7 @@ def several(kind: Kind, words: str) -> Kind:
             raise ValueError from None
         return tuple(kind.take(item) for item in items)
 
-    return Kind(words, found)
+    return Kind(words, found, inside=inside)
 
 
 def either(first: Kind, second: Kind) -> Kind:
@@ -291,7 +293,7 @@ def either(first: Kind, second: Kind) -> Kind:
 
 def optional(kind: Kind) -> Kind:
     """The same, or None."""
-    return Kind(kind.words, kind.taken, optional=True)
+    return Kind(kind.words, kind.taken, True, kind.inside)
 
 
 def real_array(given: Any) -> np.ndarray:
@@ -384,7 +386,7 @@ def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: st
     def named(*args: Any, **kwargs: Any) -> Any:
         for name in kwargs:
             if closed and name not in known:
-                raise _of_none(_called(title, args), name, known)
+                raise _of_none(_called(title, args), name, known, kinds)
         return function(*args, **kwargs)
 
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -414,11 +416,14 @@ def _called(title: str, args: tuple[Any, ...]) -> str:
     return f"{owner.__name__}.{name}" if home in [base.__name__ for base in owner.__mro__] else title
 
 
-def _of_none(title: str, name: str, known: Sequence[str]) -> NameOfNone:
-    """The error of an argument by a name that is none."""
+def _of_none(title: str, name: str, known: Sequence[str], kinds: Mapping[str, Kind]) -> NameOfNone:
+    """The error of an argument by a name that is none, or that is said inside of another one."""
     names = [own for own in known if own not in ("self", "cls")]
     close = difflib.get_close_matches(name, names, n=1)
     remedy = f"did you mean '{close[0]}'?" if close else f"it takes {', '.join(names) or 'none'}"
+    for own, kind in kinds.items():
+        if kind.inside and name in kind.inside:
+            remedy = f"give {own}={kind.inside[name]}"
     return NameOfNone(f"{title} has no argument '{name}'; {remedy}")
 
 

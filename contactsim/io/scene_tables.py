@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import tomli_w
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple
@@ -380,8 +380,9 @@ class RunTable(Table):
 
 
 class Scene(Table):
-    """A scene file."""
+    """A scene file; `_home` names it in errors of what is built from it."""
 
+    _home: str = PrivateAttr("")
     robot: RobotTable | None = None
     contact: ContactTable = ContactTable.model_validate({})
     terrain: Ground | None = None

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional, several
+from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional
 from ..common.terminal import counting
 from ..errors import InputError
+from ..io.load_scene import SETTINGS
 from .cluster import Dispatcher, client_of, refuse_import
 from .plan import SAMPLERS, Plan, plan
 from .store import Store, opened
@@ -30,7 +31,7 @@ MANY = 2000  # results that are written at once, at the latest
     sampler=one_of(*SAMPLERS),
     seed=INDEX,
     noise=optional(NOT_NEGATIVE),
-    settings=several(TEXT, 'a list of settings "KEY=VALUE"'),
+    settings=SETTINGS,
     workers=optional(COUNT),
     progress=FLAG,
 )

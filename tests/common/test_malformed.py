@@ -15,6 +15,8 @@ from malformed import GROUPS, fault
 
 import contactsim as cs
 from contactsim.common.arguments import COUNT, FLAG, NUMBERS, POSITIVE, REAL, Kind, arguments, optional, real_array
+from contactsim.io.load_scene import KEYS_OF_RUNS
+from contactsim.io.scene_tables import RunTable
 
 CALLS = {f"{group}: {call.name}": call for group, made in GROUPS.items() for call in made()}
 
@@ -88,6 +90,29 @@ def test_names_like_none_are_told_with_all_and_those_of_others_are_left_to_them(
         cs.ContactSystem(cs.Robot.sphere(1.0, 0.1), friction=0.5)  # type: ignore[call-arg]
     with pytest.raises(cs.InputError, match=r"^ContactPoint has no argument 'frction'; did you mean 'friction'\?$"):
         cs.Robot.sphere(1.0, 0.1, frction=0.5)
+
+
+@pytest.mark.parametrize("field", vars(cs.Tolerances()))
+@pytest.mark.parametrize(
+    "door", [cs.simulate, cs.simulate_groups, cs.linearize, cs.find_periodic_orbit, cs.fit, cs.MPC]
+)
+def test_a_field_of_tolerances_is_told_where_it_goes(door: Any, field: str) -> None:
+    told = rf"^{door.__name__} has no argument '{field}'; give tolerances=cs.Tolerances\({field}=\.\.\.\)$"
+    with pytest.raises(cs.InputError, match=told):
+        door(**{field: 1e-6})
+
+
+@pytest.mark.parametrize("door", [cs.load_scene, cs.sweep])
+def test_a_key_of_runs_is_told_where_it_goes(door: Any) -> None:
+    assert set(KEYS_OF_RUNS) == set(RunTable.model_fields)
+    told = rf"^{door.__name__} has no argument 'rtol'; give settings=\[\"run.rtol=\.\.\.\"\]$"
+    with pytest.raises(cs.InputError, match=told):
+        door("hexapod", rtol=1e-6)
+
+
+def test_a_key_of_a_scene_is_told_in_which_table_it_lies() -> None:
+    with pytest.raises(cs.InputError, match=r"^the options: rtol: unknown key \(known here: .*\), perhaps run\.rtol$"):
+        cs.load_scene("hexapod", ["rtol=1e-6"])
 
 
 def test_random_bytes_and_text_for_every_argument() -> None:

@@ -421,6 +421,22 @@ def test_a_file_that_floats_without_contacts_is_told_and_keeps_its_energy(tmp_pa
             built(f'[robot]\nfile = "bare.urdf"\n{meant}', folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("start.q = [0.0, 1.0]", "start.q has 2 numbers; give the 25 of the configuration of robot 'hexapod'"),
+        ("start.v = [0.0]", "start.v has 1 numbers; give the 24 of the velocity of robot 'hexapod'"),
+        ("contact.none.friction = 1.0", "no contact 'none'; there are "),
+        ("law.name = 'none'", "no plugin 'none' in contactsim.contact_laws; "),
+    ],
+)
+def test_what_cannot_be_built_names_its_file(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(f"robot.name = 'hexapod'\n{text}")
+    with pytest.raises(cs.ContactSimError, match="^" + re.escape(f"scene {path}: {words}")):
+        cs.load_scene(path)
+
+
 def test_a_missing_scene() -> None:
     with pytest.raises(cs.InputError, match=r"nowhere\.toml"):
         scene.read("nowhere.toml")
