@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional
+from ..common.telling import tell
 from ..common.terminal import counting
 from ..errors import InputError
 from ..io.load_scene import SETTINGS
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 PERIOD = 1.0  # s, between writes
+SHOWN = 5  # messages of runs that failed
 MANY = 2000  # results that are written at once, at the latest
 
 
@@ -53,7 +55,8 @@ def sweep(
     """Run a scene or a function over all combinations of values, and keep what comes of it in a Zarr store.
 
     Each run is kept as soon as it is done; a sweep that was stopped, in whatever way, goes on when it is called again.
-    A run that fails is recorded with its status and message, and one whose worker dies is made again.
+    A run that fails is recorded with its status and message, and told of in a warning; one whose worker dies is made
+    again.
 
     Args:
         scene_or_function: what `load_scene` takes; or a function (**values) -> {name: number or array}. Where it takes
@@ -94,7 +97,22 @@ def sweep(
                 note = f"dashboard of dask: {client.dashboard_link}"
                 with kept(store, made.size, len(pending), progress, note) as keep:
                     Dispatcher(client, work, made, pending.tolist(), keep).run()
+        _tell_failures(made, store.failures())
         return store.dataset()
+
+
+def _tell_failures(made: Plan, failures: Mapping[str, Sequence[int]]) -> None:
+    """Warn of runs that failed or were lost, with a place for each message."""
+    if not failures:
+        return
+    told = [
+        f"{text} ({len(numbers)}, {'the first ' if len(numbers) > 1 else ''}at {made.place(numbers[0])})"
+        for text, numbers in failures.items()
+    ]
+    more = f"; and {len(told) - SHOWN} other messages" if len(told) > SHOWN else ""
+    count = sum(map(len, failures.values()))
+    said = f"{'; '.join(told[:SHOWN])}{more}"
+    tell(f"{count} of {made.size} runs failed: {said}; `status` and `message` of the result say which")
 
 
 def _planned(over: Mapping[str, Any], samples: int | None, sampler: str, seed: int, settings: Sequence[str]) -> Plan:
