@@ -250,6 +250,12 @@ class Facade(Variants):
         """Where the ground moves otherwise than its rates say."""
         return self.world.terrain.contradiction(times)
 
+    def jump_that_breaks(self, law: str, trajectory: Trajectory) -> Event | None:
+        """The event that violates a law of the audit most; None where the law is one of arcs."""
+        from .energy_audit import jump_that_breaks
+
+        return jump_that_breaks(law, trajectory)
+
 
 class ContactSystem(Facade):
     """A robot (or textbook mechanism) with ground, contact law and controller.

@@ -301,6 +301,10 @@ class Audit:
         """Residuals {law: largest violation} along a `Trajectory` of this system, and the limit of each; here none."""
         return NOTHING, NOTHING
 
+    def jump_that_breaks(self, law: str, trajectory: Any) -> Any | None:
+        """The `Event` that violates a law of the audit most; None where the law is one of arcs."""
+        return None
+
 
 class Frames:
     """Names of its coordinates, and frames of its bodies, for tables of a run."""

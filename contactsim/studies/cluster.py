@@ -189,9 +189,10 @@ class Dispatcher:
         The scheduler blames all that a worker had before it, and so runs that only waited there.
         """
         if type(error).__name__ != "KilledWorker":
+            place, said = self._plan.place(numbers[0]), f"{type(error).__name__}: {error}"
             raise InputError(
-                f"the workers cannot do the runs, such as that at {self._plan.place(numbers[0])} ({type(error).__name__}:"
-                f" {error}); what the function needs must be installed there, as contactsim must"
+                f"the workers cannot do the runs, such as that at {place} ({said}); what the function needs must be"
+                " installed there, as contactsim must"
             ) from error
         if not self._alone:
             self._suspects += numbers

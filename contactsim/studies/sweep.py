@@ -55,8 +55,7 @@ def sweep(
     """Run a scene or a function over all combinations of values, and keep what comes of it in a Zarr store.
 
     Each run is kept as soon as it is done; a sweep that was stopped, in whatever way, goes on when it is called again.
-    A run that fails is recorded with its status and message, and told of in a warning; one whose worker dies is made
-    again.
+    A run that fails is recorded and told of in a warning; one whose worker dies is made again.
 
     Args:
         scene_or_function: what `load_scene` takes; or a function (**values) -> {name: number or array}. Where it takes
@@ -89,10 +88,9 @@ def sweep(
     shaken = noise if noise is not None else NOISE if needs_noise(scene_or_function, made.sampled, made.draws) else 0.0
     work = work_of(scene_or_function, settings, outputs, shaken)
     work.refuse(made.point(0), made.point(made.size - 1))
-    kind = "function" if callable(scene_or_function) else "scene"
-    with opened(Path(out), made, {kind: work.hash, "sampler": sampler}) as store:
-        pending = store.pending()
-        if len(pending):
+    known = {"function" if callable(scene_or_function) else "scene": work.hash, "sampler": sampler}
+    with opened(Path(out), made, known) as store:
+        if len(pending := store.pending()):
             with client_of(scheduler, workers) as client:
                 note = f"dashboard of dask: {client.dashboard_link}"
                 with kept(store, made.size, len(pending), progress, note) as keep:
