@@ -241,7 +241,7 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     _demand_size(f"robots.{name}.q", q, robot)
     shift = shifted(robot, q, table.shift)
     start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
-    height = DROP if table.height is None and table.q is None and lifting(robot, q) is not None else None
+    height = DROP if table.height is None and table.q is None and _can_be_lifted(alone, q) else None
     return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
 
 
@@ -451,7 +451,7 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     _demand_size("start.v", v, robot)
     _demand_size("start.q", q, robot)
     height = table.height
-    if height is None and table.q is None and table.pose is None and lifting(robot, q) is not None:
+    if height is None and table.q is None and table.pose is None and _can_be_lifted(system, q):
         height = DROP if demo is None else _height_of(demo, system, q)
     closing = bool(system.loops) and (table.close or table.q is None)
     q = system.close(q).q if closing else q
@@ -471,7 +471,7 @@ def _unsaid_ground(scene: Scene, demo: Any, robot: Robot | None) -> Terrain:
         return robot.terrain
     tell(
         f"the file of robot '{robot.name}' has no ground that it touches: level ground lies at z = 0; give"
-        " terrain.height, or another terrain, to have it elsewhere",
+        " terrain.height, or another terrain, to have it elsewhere, or terrain.kind = 'none'",
     )
     return _own_ground(demo, robot)
 
@@ -492,6 +492,11 @@ def _nominal(robot: Robot) -> Array:
 def _stands(robot: Robot) -> bool:
     """True for a robot whose file has a ground."""
     return robot.terrain is not None and not isinstance(robot.terrain, NoGround)
+
+
+def _can_be_lifted(system: ContactSystem, q: Array) -> bool:
+    """True where there is a ground, and a coordinate of the root that moves away from it."""
+    return not isinstance(system.terrain, NoGround) and lifting(system.robot, q) is not None
 
 
 def _height_of(demo: Any, system: ContactSystem, q: Array) -> float | None:

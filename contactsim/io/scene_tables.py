@@ -434,6 +434,14 @@ class Scene(Table):
             raise ValueError("pairs go with [[bodies]] or [robots.NAME]")
         return self
 
+    @model_validator(mode="after")
+    def _no_height_above_nothing(self) -> Scene:
+        heights = {"start": self.start.height} | {f"robots.{name}": table.height for name, table in self.robots.items()}
+        given = [name for name, height in heights.items() if height is not None]
+        if self.terrain is not None and self.terrain.kind == "none" and given:
+            raise ValueError(f"{given[0]}.height is above ground, and terrain.kind is 'none'; leave one of them out")
+        return self
+
     @property
     def is_world(self) -> bool:
         """True if there is more than one robot, or a free body."""

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import contactsim as cs
@@ -534,6 +535,39 @@ def test_an_arm_whose_file_has_no_ground_that_it_touches_has_none_in_a_scene(tmp
     assert not scene.simulate(0.05).forces(0.02)["link/0"].any()
     above = cs.load_scene(file, ["terrain.kind=flat", "terrain.height=-0.5"])
     assert above.system.terrain.parameters()["height"] == -0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "robot.name = 'hexapod'",
+        "bodies = [{name = 'ball', sphere = {mass = 1.0, radius = 0.1}, position = [0, 0, 1], velocity = [0, 0, -1]}]",
+        "robots.first.name = 'hexapod'\nrobots.other = {name = 'hexapod', shift = [1.0, 0.0]}",
+    ],
+)
+def test_without_a_ground_what_falls_goes_on_falling(text: str) -> None:
+    """Momentum grows by the weight alone, m g t; the motors of the robots are within them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # parts without shapes
+        made = built(text, "terrain.kind=none", "run.time=0.6")
+    assert isinstance(made.system.terrain, cs.terrain.NoGround)
+    run = made.simulate()
+    assert run.status is cs.Status.FINISHED and not any(event.impulses for event in run.events)
+    model, v = made.system.robot.model, [made.state.v, run.final.v]
+    q = [made.state.q, run.final.q]
+    change = np.subtract(*(pin.computeCentroidalMomentum(model, model.createData(), q[k], v[k]).linear for k in (1, 0)))
+    assert np.allclose(change, pin.computeTotalMass(model) * 0.6 * made.system.gravity, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["start.height=0.1"], "start.height is above ground, and terrain.kind is 'none'; leave one of them out"),
+        (["robots.a.name=hexapod", "robots.a.height=0.1"], "robots.a.height is above ground, and terrain.kind is"),
+    ],
+)
+def test_a_height_above_no_ground_is_refused(settings: list[str], words: str) -> None:
+    assert words in refused(HEXAPOD, "terrain.kind=none", *settings)
 
 
 def test_what_falls_is_told_of_the_ground_that_its_file_does_not_have(tmp_path: Path) -> None:
