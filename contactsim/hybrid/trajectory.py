@@ -260,6 +260,7 @@ class Trajectory:
         evaluations: number of field evaluations.
         notes: what the system warned of in the course of the run, each sentence once.
         settings: how the run was made; None where that is not known.
+        given: plain state that the user gave, with NaN where memory was missing; None where that is not known.
     """
 
     system: HybridSystem
@@ -271,6 +272,7 @@ class Trajectory:
     evaluations: int = 0
     notes: tuple[str, ...] = ()
     settings: Settings | None = None
+    given: Array | None = None
 
     def __post_init__(self) -> None:
         if not self.arcs:
