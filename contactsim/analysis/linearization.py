@@ -47,6 +47,7 @@ class Linearization(RunDerivative):
         For a run under `cs.Inputs` (or another controller that names the inputs it holds). A_k leads from behind what
         happens at times[k] to behind what happens at times[k + 1], inputs held: a feedback of the controller is left
         out. B_k is the derivative by the inputs held over the interval; those of several samples vary alike.
+        An instant while a slip stops along a held direction, which neighbours turn, is told of: A_k knows no turn.
 
         Args:
             times: instants (N + 1,) [s], rising: those of the samples, or some of them.

@@ -134,6 +134,11 @@ class RunDerivative:
         """A stretch of a piece `with_memory`."""
         return Stretch(self.with_memory(stretch.piece), stretch.t0, stretch.t1)
 
+    def remembers(self, t0: float) -> bool:
+        """Whether the mode at a time remembers something, which neighbours in the same state may have otherwise."""
+        system, _, _, mode = self._place(t0)
+        return bool(system.remembered(mode))
+
     def widened(self, variations: Array, t0: float | None) -> Array:
         """Variations (m, n + p) with zeros (m, n + k + p) for what the mode at a time remembers."""
         system, _, _, mode = self._place(t0)
