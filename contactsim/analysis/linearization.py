@@ -26,6 +26,7 @@ class Linearization(RunDerivative):
     arguments it takes; each analysis is a function of its own on that.
     """
 
+    @arguments()
     def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
         """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
         return covariance(self, P0, noise)
@@ -41,6 +42,7 @@ class Linearization(RunDerivative):
         """
         return registry.load("plots", "linearization")(self)  # type: ignore[no-any-return]
 
+    @arguments()
     def discrete(self, times: Any) -> Discrete:
         """The run in discrete time, dx_{k+1} = A_k dx_k + B_k du_k, through its events.
 
@@ -61,6 +63,7 @@ class Linearization(RunDerivative):
         """
         return discrete(self, times)
 
+    @arguments()
     def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
         """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
         return riccati(self, Q, R, Q_final)

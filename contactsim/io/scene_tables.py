@@ -414,6 +414,14 @@ class Scene(Table):
             raise ValueError(f"give the kind of the ground: {' or '.join(kinds)}")
         return value | {"kind": fitting[0].model_fields["kind"].default}
 
+    @field_validator("body", mode="before")
+    @classmethod
+    def _of_the_robot(cls, value: Any) -> Any:
+        """[body.NAME] is easily taken for [[bodies]]."""
+        if isinstance(value, list):
+            raise ValueError("[[body]] is a list; give [body.NAME] to change a body, or [[bodies]] to add bodies")
+        return value
+
     @field_validator("gravity", mode="before")
     @classmethod
     def _downward(cls, value: Any) -> Any:

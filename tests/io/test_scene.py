@@ -251,6 +251,10 @@ def test_a_file_with_a_controller_holds_its_pose(tmp_path: Path) -> None:
         ("bodies = [{name = 1, position = [0, 0, 1], fixed = true}]", "bodies.0.name is 1; give a text"),
         ("robots = 3", "robots is 3; give a table"),
         ('robots = {b = {name = "biped", shift = []}}', "scene: robots.b.shift has too few numbers; give 2"),
+        (
+            'body = [{name = "ball"}]',
+            "body: [[body]] is a list; give [body.NAME] to change a body, or [[bodies]] to add",
+        ),
         ("gravity = [0]", "scene: gravity has too few numbers; give 3"),
         ("gravity = [0, 0, 1, 2]", "scene: gravity has too many numbers; give 3"),
         ("contact = {friction = [0.1, 0.2, 0.3]}", "contact.friction has too many numbers; give 2"),
