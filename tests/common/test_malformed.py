@@ -101,7 +101,7 @@ def test_names_like_none_are_told_with_all_and_those_of_others_are_left_to_them(
         (cs.State, 4, (), "State is given 4 arguments by their place; it takes q, v, z so"),
         (cs.simulate, 2, (), "simulate lacks span; give simulate(system, state, span)"),
         (cs.simulate, 4, (), "simulate is given 4 arguments by their place; it takes system, state, span so"),
-        (cs.QuadraticCost, 0, ("goal",), "QuadraticCost lacks Q, R, Q_final; give QuadraticCost(Q, R, Q_final)"),
+        (cs.QuadraticCost, 0, ("goal",), "QuadraticCost lacks Q, R, Q_final; give QuadraticCost(Q, R, Q_final, goal)"),
         (cs.Robot.from_urdf, 0, (), "Robot.from_urdf lacks path; give Robot.from_urdf(path)"),
         (cs.terrain.Slope, 0, (), "Slope lacks angle; give Slope(angle)"),
     ],
