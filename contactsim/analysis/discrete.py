@@ -12,6 +12,7 @@ from ..common.arguments import NUMBERS
 from ..common.arrays import Array
 from ..common.lazy import dataclass
 from ..common.representation import Brief
+from ..common.telling import tell
 from ..common.threads import one_thread
 from ..derivatives.linearized_event import EventLinearization
 from ..errors import InputError
@@ -89,6 +90,7 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
     grid = np.asarray(NUMBERS.check("the times of discrete", times), dtype=float)
     if grid.ndim != 1 or len(grid) < 2 or (np.diff(grid) <= 0.0).any():
         raise InputError("the times of discrete are not a rising series of at least two numbers; give the samples of U")
+    _tell_of_memories(lin, grid)
     held, kept = layout(lin.trajectory.system)
     A, B, by_state, by_input = [], [], np.ix_(kept, kept), np.ix_(kept, held)
     with one_thread():
@@ -97,6 +99,16 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
             A.append(matrix[by_state])
             B.append(matrix[by_input])
     return Discrete(grid, np.array(A), np.array(B))
+
+
+def _tell_of_memories(lin: RunDerivative, times: Array) -> None:
+    """Warn of instants between the first and the last one at which the state of a neighbour is not all of it."""
+    for k, t in enumerate(times[:-1].tolist()):
+        if k and lin.remembers(t):
+            tell(
+                f"times[{k}] = {t:.9g} s lies where the mode remembers its begin, as that of a slip does which stops"
+                f" along a held direction: A[{k}] leaves out how neighbours turn that; leave this instant out of times",
+            )
 
 
 def layout(system: Any) -> tuple[Array, Array]:

@@ -26,6 +26,7 @@ class Linearization(RunDerivative):
     arguments it takes; each analysis is a function of its own on that.
     """
 
+    @arguments()
     def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
         """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
         return covariance(self, P0, noise)
@@ -41,12 +42,14 @@ class Linearization(RunDerivative):
         """
         return registry.load("plots", "linearization")(self)  # type: ignore[no-any-return]
 
+    @arguments()
     def discrete(self, times: Any) -> Discrete:
         """The run in discrete time, dx_{k+1} = A_k dx_k + B_k du_k, through its events.
 
         For a run under `cs.Inputs` (or another controller that names the inputs it holds). A_k leads from behind what
         happens at times[k] to behind what happens at times[k + 1], inputs held: a feedback of the controller is left
         out. B_k is the derivative by the inputs held over the interval; those of several samples vary alike.
+        An instant while a slip stops along a held direction, which neighbours turn, is told of: A_k knows no turn.
 
         Args:
             times: instants (N + 1,) [s], rising: those of the samples, or some of them.
@@ -60,6 +63,7 @@ class Linearization(RunDerivative):
         """
         return discrete(self, times)
 
+    @arguments()
     def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
         """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
         return riccati(self, Q, R, Q_final)

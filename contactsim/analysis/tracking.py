@@ -10,7 +10,7 @@ import numpy as np
 from ..common.arguments import NOT_NEGATIVE, arguments, optional
 from ..common.arrays import Array
 from ..common.lazy import dataclass
-from ..errors import InputError
+from ..errors import InputError, SimulationError
 from ..hybrid.trajectory import Arc
 from ..multibody.controllers import Controller
 from .riccati import Policy, Riccati
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..contact_dynamics.contact_system import ContactSystem
 
 REACH = 0.25  # how far an arc is continued past its events, relative to its length
+HALVINGS = 10  # of that, where the motion does not lead as far: what is damped grows without bound backwards in time
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,12 @@ class Tracking(Controller):
 
     Args:
         gains: what `lin.riccati` returns for the run of a ContactSystem without memory of controller or law.
-        reach: how far arcs are continued [s]; by default a quarter of their length.
+        reach: how far arcs are continued [s]; by default a quarter of their length, or half of that, and so on, where
+            the motion does not lead as far.
 
     Raises:
         InputError: the run is not one of a ContactSystem, or its state has memory.
+        SimulationError: the motion does not lead as far as `reach`.
     """
 
     @arguments(reach=optional(NOT_NEGATIVE))
@@ -105,6 +108,17 @@ class Tracking(Controller):
 
 
 def _branch(arc: Arc, policy: Policy, reach: float | None, jumps_in: bool, jumps_out: bool) -> Branch:
-    reach = REACH * (arc.t1 - arc.t0) if reach is None else reach
-    before, after = reach if jumps_in else 0.0, reach if jumps_out else 0.0
-    return Branch(arc.t0, arc.t1, arc.t0 - before, arc.t1 + after, arc.extended(before, after), policy)
+    longest = REACH * (arc.t1 - arc.t0) if reach is None else reach
+    before, after = longest if jumps_in else 0.0, longest if jumps_out else 0.0
+    before, after, extended = _extended(arc, before, after, HALVINGS if reach is None else 0)
+    return Branch(arc.t0, arc.t1, arc.t0 - before, arc.t1 + after, extended, policy)
+
+
+def _extended(arc: Arc, before: float, after: float, halvings: int) -> tuple[float, float, Arc]:
+    """How far an arc is continued before its begin and after its end [s], and what that makes of it."""
+    try:
+        return before, after, arc.extended(before, after)
+    except SimulationError:
+        if not halvings:
+            raise
+    return _extended(arc, 0.5 * before, 0.5 * after, halvings - 1)

@@ -21,7 +21,7 @@ from ..studies.sweep import needs_noise, sweep
 from ..studies.work import FINISHED, NOISE, STATUSES, STOPPED
 from . import Code
 
-SHOWN = 5  # messages of runs that did not end well
+SHOWN = 5  # messages of runs that stopped early
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _tell(data: Any, out: Path) -> None:
     status = data.status.values.ravel()
     counts = [f"{np.sum(status == k)} {word}" for k, word in enumerate(STATUSES) if np.any(status == k)]
     screen.print(f"{status.size} runs: {', '.join(counts)}")
-    told = dict.fromkeys(text for text in data.message.values.ravel().tolist() if text)
+    told = dict.fromkeys(data.message.values.ravel()[status == STOPPED].tolist())  # those of others are warnings
     for text in list(told)[:SHOWN]:
         screen.print(f"  {escape(text)}", soft_wrap=True)
     if len(told) > SHOWN:

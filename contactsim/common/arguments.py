@@ -8,8 +8,9 @@ constructors. The decorator names the kind of each:
     @arguments(duration=POSITIVE)
     def advance(self, duration: float) -> Any: ...
 
-Names that the function does not take are told with the nearest one that it does; `@arguments()` looks at names alone.
-It costs some microseconds a call and stands where users call, never where the engine calls itself in a loop.
+Names that the function does not take are told with the nearest one that it does, and what it lacks by its name;
+`@arguments()` looks at names alone. It costs some microseconds a call and stands where users call, never where the
+engine calls itself in a loop.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ NAMED = re.compile(r"a function (?:\(([\w, ]+)\)|(\w+)) ->")  # the arguments of
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class NameOfNone(InputError, TypeError):
-    """An argument is given by a name that a function does not take; Python's own error of that is a TypeError."""
+class WrongCall(InputError, TypeError):
+    """Arguments that a function does not take, or lacks; Python's own error of that is a TypeError."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,13 @@ class Kind:
         words: what it takes, as in "give WORDS".
         taken: the value as it is used; it raises ValueError for one of another kind.
         optional: whether None stands for having none.
+        inside: {name: value of this kind that holds what the name says}, for names that users give beside it.
     """
 
     words: str
     taken: Callable[[Any], Any]
     optional: bool = False
+    inside: Mapping[str, str] | None = None
 
     def take(self, given: Any) -> Any:
         """The value as it is used.
@@ -246,15 +249,15 @@ def one_of(*values: str) -> Kind:
     return Kind(" or ".join(map(repr, values)), found)
 
 
-def instance(kinds: type | tuple[type, ...], words: str) -> Kind:
-    """An object of a class."""
+def instance(kinds: type | tuple[type, ...], words: str, inside: Mapping[str, str] | None = None) -> Kind:
+    """An object of a class; `inside` as of Kind."""
 
     def found(given: Any) -> Any:
         if not isinstance(given, kinds):
             raise ValueError
         return given
 
-    return Kind(words, found)
+    return Kind(words, found, inside=inside)
 
 
 def _masked(given: Any) -> bool:
@@ -262,8 +265,8 @@ def _masked(given: Any) -> bool:
     return isinstance(given, np.ndarray) and hasattr(given, "mask")
 
 
-def several(kind: Kind, words: str) -> Kind:
-    """A list, or what else can be gone through but text, of things of one kind; as a tuple."""
+def several(kind: Kind, words: str, inside: Mapping[str, str] | None = None) -> Kind:
+    """A list, or what else can be gone through but text, of things of one kind; as a tuple. `inside` as of Kind."""
 
     def found(given: Any) -> tuple[Any, ...]:
         if isinstance(given, str | bytes | Mapping) or _masked(given):
@@ -274,7 +277,7 @@ def several(kind: Kind, words: str) -> Kind:
             raise ValueError from None
         return tuple(kind.take(item) for item in items)
 
-    return Kind(words, found)
+    return Kind(words, found, inside=inside)
 
 
 def either(first: Kind, second: Kind) -> Kind:
@@ -291,7 +294,7 @@ def either(first: Kind, second: Kind) -> Kind:
 
 def optional(kind: Kind) -> Kind:
     """The same, or None."""
-    return Kind(kind.words, kind.taken, optional=True)
+    return Kind(kind.words, kind.taken, True, kind.inside)
 
 
 def real_array(given: Any) -> np.ndarray:
@@ -377,14 +380,22 @@ def arguments(**kinds: Kind) -> Callable[[Decorated], Decorated]:
 def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: str) -> Callable[..., Any]:
     code = inspect.unwrap(function).__code__  # which tells the names at once, as `inspect.signature` does not
     places, known = code.co_varnames[: code.co_argcount], code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    closed = not code.co_flags & inspect.CO_VARKEYWORDS
+    closed, most = not code.co_flags & inspect.CO_VARKEYWORDS, np.inf
+    if not code.co_flags & inspect.CO_VARARGS:
+        most = len(places)
+    demanded = _demanded(inspect.unwrap(function))
+    least = len(places) if set(demanded) - set(places) else sum(name in demanded for name in places)
     if unknown := set(kinds) - set(known):
         raise TypeError(f"{title} has no arguments {sorted(unknown)}")
 
     def named(*args: Any, **kwargs: Any) -> Any:
         for name in kwargs:
             if closed and name not in known:
-                raise _of_none(_called(title, args), name, known)
+                raise _of_none(_called(title, args), name, known, kinds)
+        if lacking := [name for name in demanded if name not in places[: len(args)] and name not in kwargs]:
+            raise _lacking(_called(title, args), lacking, demanded)
+        if len(args) > most:
+            raise _too_many(_called(title, args), len(args), places)
         return function(*args, **kwargs)
 
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -395,7 +406,7 @@ def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: st
         for name, value in kwargs.items():
             if (kind := kinds.get(name)) is not None:
                 kwargs[name] = taken(kind, name, value, args, kwargs)
-        return named(*given, **kwargs) if kwargs else function(*given)
+        return function(*given) if not kwargs and least <= len(args) <= most else named(*given, **kwargs)
 
     def taken(kind: Kind, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
@@ -414,12 +425,36 @@ def _called(title: str, args: tuple[Any, ...]) -> str:
     return f"{owner.__name__}.{name}" if home in [base.__name__ for base in owner.__mro__] else title
 
 
-def _of_none(title: str, name: str, known: Sequence[str]) -> NameOfNone:
-    """The error of an argument by a name that is none."""
+def _of_none(title: str, name: str, known: Sequence[str], kinds: Mapping[str, Kind]) -> WrongCall:
+    """The error of an argument by a name that is none, or that is said inside of another one."""
     names = [own for own in known if own not in ("self", "cls")]
     close = difflib.get_close_matches(name, names, n=1)
     remedy = f"did you mean '{close[0]}'?" if close else f"it takes {', '.join(names) or 'none'}"
-    return NameOfNone(f"{title} has no argument '{name}'; {remedy}")
+    for own, kind in kinds.items():
+        if kind.inside and name in kind.inside:
+            remedy = f"give {own}={kind.inside[name]}"
+    return WrongCall(f"{title} has no argument '{name}'; {remedy}")
+
+
+def _demanded(function: Any) -> list[str]:
+    """Names of the arguments that have no default."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    by_place = code.co_varnames[: code.co_argcount - len(defaults)]
+    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return [*by_place, *(name for name in by_name if name not in (function.__kwdefaults__ or {}))]
+
+
+def _lacking(title: str, names: Sequence[str], demanded: Sequence[str]) -> WrongCall:
+    """The error of arguments that are not given."""
+    every = ", ".join(own for own in demanded if own not in ("self", "cls"))
+    return WrongCall(f"{title} lacks {', '.join(names)}; give {title}({every})")
+
+
+def _too_many(title: str, count: int, places: Sequence[str]) -> WrongCall:
+    """The error of more arguments than have a place."""
+    names = [own for own in places if own not in ("self", "cls")]
+    given = count - (len(places) - len(names))
+    return WrongCall(f"{title} is given {given} arguments by their place; it takes {', '.join(names) or 'none'} so")
 
 
 def _place(title: str, name: str, named: Mapping[str, Any]) -> str:

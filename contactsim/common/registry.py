@@ -21,7 +21,7 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import PluginError
-from .lazy import NamedTuple, dataclass
+from .lazy import NamedTuple, dataclass, difflib
 from .telling import tell
 
 GROUPS = (
@@ -90,8 +90,9 @@ def _entry(group: str, name: str) -> EntryPoint:
     """The one entry point of a name in a group."""
     found = [entry for entry in _entries().get(group, ()) if entry.name == name]
     if not found:
-        known = ", ".join(names(group)) or "none"
-        raise PluginError(f"no plugin '{name}' in contactsim.{group}; registered there: {known}")
+        known, close = ", ".join(names(group)) or "none", difflib.get_close_matches(name, names(group), n=1)
+        perhaps = f", perhaps '{close[0]}'" if close else ""
+        raise PluginError(f"no plugin '{name}' in contactsim.{group}{perhaps}; registered there: {known}")
     if len(found) > 1:
         both = " and ".join(f"{entry.value} ({entry.distribution})" for entry in found)
         raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")

@@ -135,12 +135,19 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
             outer, _, name = path.rpartition(".")
             if outer and name in schema.model_fields and name not in names:
                 return f"{path}: unknown key (known here: {known}); move {name} to the top, before the first table"
+            close = close or ([] if outer else _deeper(schema, name))
             return f"{path}: unknown key (known here: {known}){f', perhaps {close[0]}' if close else ''}"
         return f"{path}: give a table (of {known}), or {f'write {close[0]}' if close else 'mend the key'}"
     message = message.removeprefix("Value error, ")
     if path and (what := wanted(item)):
         return f"{path}{_said(item['input'])}; give {what}"
     return f"{path}: {message}" if path else message
+
+
+def _deeper(schema: type[BaseModel], name: str) -> list[str]:
+    """The paths of the key `name` in the tables of a schema."""
+    tables = {key: field.default for key, field in schema.model_fields.items() if isinstance(field.default, BaseModel)}
+    return [f"{key}.{name}" for key, table in tables.items() if name in type(table).model_fields]
 
 
 def _said(value: Any) -> str:

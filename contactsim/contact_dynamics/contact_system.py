@@ -17,6 +17,7 @@ from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Mode, SystemMode
 from ..errors import InputError
 from ..hybrid.abilities import Held
+from ..hybrid.differences import map_derivative
 from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
@@ -54,7 +55,57 @@ def _coefficients(given: Any) -> Array:
 COEFFICIENTS = custom("an array (nc,) of numbers that are zero or positive", _coefficients)
 
 
-class Facade(Variants):
+class Starts(Variants):
+    """The start of a run: its loops are closed, and a controller with a period takes its first sample."""
+
+    def prepared(self, t: float, x: Array) -> Array:
+        """The state with its loops closed, and the controller's first sample, where that is to be taken.
+
+        So derivatives of a run by its start are those of the run that starts from the nearest closed state; they hold
+        for all variations, those that would open a loop among them (see `admissible` for those that would not).
+        """
+        x = self._closed(x)
+        return self.world.driving.sampled(t, self._remembering(x)) if self._begins_sampled(t, x) else x
+
+    def prepared_by_state(self, t: float, x: Array) -> Array:
+        """D_x (dim, dim) of what is `prepared` of a user's state; memory that is missing is varied from zero on."""
+        space, x = self.world.space, self._remembering(given := x)
+        matrix = np.eye(space.dim)
+        if self.world.closed_loops is not None:
+            matrix = map_derivative(self._closed, space, x, space)
+        return self._sample_by_state(t, self._closed(x)) @ matrix if self._begins_sampled(t, given) else matrix
+
+    def _closed(self, x: Array) -> Array:
+        """The state with its loops closed."""
+        world = self.world
+        if world.closed_loops is None:
+            return x
+        q, v = world.q(x), world.v(x)
+        if world.closed_loops.is_closed(q, v, world.tolerances.drift):  # a run that is resumed goes on unchanged
+            return x.copy()
+        return world.moved(x, *world.closed_loops.close(q, v))
+
+    def _begins_sampled(self, t: float, x: Array) -> bool:
+        """Whether a run that starts here begins with a sample of the controller."""
+        return self.world.driving.is_sampling(t) or bool(np.isnan(self.world.z(x)).any())
+
+    def _remembering(self, x: Array) -> Array:
+        """The state with zeros where memory is missing."""
+        return np.nan_to_num(x) if np.isfinite(x[: self.world.nq + self.world.nv]).all() else x
+
+    def _sample_by_state(self, t: float, x: Array) -> Array:
+        """D_x (dim, dim) of the state with the controller's memory sampled."""
+        world = self.world
+        own, start = world.driving.memory, 2 * world.nv
+        sample = np.eye(world.tangent_size)
+        if world.controller is not None:
+            sample[start : start + own, : start + own] = world.controller.sample_jacobian(
+                t, world.q(x), world.v(x), world.z(x)[:own], world.mechanism.space
+            )
+        return sample
+
+
+class Facade(Starts):
     """What users, files and runs ask of a system: the parts of its world, its states, and what its modes hold."""
 
     _contacts: Any  # flows, starts and transitions of its kind of law
@@ -250,6 +301,12 @@ class Facade(Variants):
         """Where the ground moves otherwise than its rates say."""
         return self.world.terrain.contradiction(times)
 
+    def jump_that_breaks(self, law: str, trajectory: Trajectory) -> Event | None:
+        """The event that violates a law of the audit most; None where the law is one of arcs."""
+        from .energy_audit import jump_that_breaks
+
+        return jump_that_breaks(law, trajectory)
+
 
 class ContactSystem(Facade):
     """A robot (or textbook mechanism) with ground, contact law and controller.
@@ -329,7 +386,7 @@ class ContactSystem(Facade):
         self._inhabit(world)
 
     def _inhabit(self, world: World) -> None:
-        Variants.__init__(self, world)
+        Starts.__init__(self, world)
         self._contacts = _contacts_of(world)
         self._adopt()
 
@@ -428,23 +485,6 @@ class ContactSystem(Facade):
                 " return d gap / d q"
             )
 
-    def prepared(self, t: float, x: Array) -> Array:
-        """The state with its loops closed, and the controller's first sample, where that is to be taken.
-
-        So derivatives of a run by its start are those of the run that starts from the nearest closed state; they hold
-        for all variations, those that would open a loop among them (see `admissible` for those that would not).
-        """
-        world = self.world
-        if world.closed_loops is not None:
-            q, v = world.q(x), world.v(x)
-            if world.closed_loops.is_closed(q, v, world.tolerances.drift):  # a run that is resumed goes on unchanged
-                x = x.copy()
-            else:
-                x = world.moved(x, *world.closed_loops.close(q, v))
-        if not (world.driving.is_sampling(t) or np.isnan(world.z(x)).any()):
-            return x
-        return world.driving.sampled(t, np.nan_to_num(x) if np.isfinite(x[: world.nq + world.nv]).all() else x)
-
     def crossing(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """The same without the open contacts that touch the ground here but have not fired."""
         if CLOCK in fired and self.world.driving.is_sampling(t):
@@ -464,12 +504,7 @@ class ContactSystem(Facade):
         return replace(transition, derivative=derivative, by_time=None, by_parameters=None, still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
-        world = self.world
-        own, start = world.driving.memory, 2 * world.nv
-        sample = np.eye(world.tangent_size)
-        sample[start : start + own, : start + own] = world.controller.sample_jacobian(  # type: ignore[union-attr]
-            t, world.q(x), world.v(x), world.z(x)[:own], world.mechanism.space
-        )
+        sample = self._sample_by_state(t, x)
         return sample if then.derivative is None else then.derivative() @ sample
 
     def field_by_parameters(self, flow: Any, t: float, x: Array, names: tuple[str, ...]) -> Mapping[str, Array]:

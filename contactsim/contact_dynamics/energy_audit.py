@@ -15,12 +15,12 @@ from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.segments import Segment, Steps
-from ..hybrid.trajectory import Arc, Trajectory
+from ..hybrid.trajectory import Arc, Event, Trajectory
 from ..multibody.mechanism import GivenNormals
 from ..multibody.zero import AGREES
 from .contact_flow import ContactFlow
 from .engines import Survey
-from .momentum_audit import broken, unexplained
+from .momentum_audit import Largest, broken, unexplained
 from .rigid_flow import RigidFlow
 from .world import World, overlaps_along
 from .zero import MOVING, NO_ENERGY, NO_FORCE, NO_SPEED
@@ -34,6 +34,7 @@ MOST_PLACES = 1024  # in which bodies are
 
 DEPTH = "penetration [m]"
 CLOSURE = "opening of loops [m]"
+IMPACTS = "impact law [relative]"
 JUMPS = "impulses of jumps [relative]"
 LEAPS = "leaps of places [m]"
 NORMALS = "normals off the gradients of gaps [relative]"  # functions of a user
@@ -44,7 +45,7 @@ LIMITS = {  # of motions at up to 1 m/s or rad/s; places and speeds of faster on
     "friction cone [relative]": 1e-8,
     "sliding friction [relative]": 1e-8,
     "slip of sticking contacts [m/s]": 1e-8,
-    "impact law [relative]": 1e-8,
+    IMPACTS: 1e-8,
     JUMPS: 1e-8,
     LEAPS: 1e-9,
     MOMENTUM: 1e-6,
@@ -72,7 +73,7 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
             done, size = _look_at(arc, worst)
             work, moved = work + done, moved + size
     worst.see(DEPTH, worst.bodies.depth())
-    energy = {MOMENTUM: worst.momentum(), JUMPS: unexplained(trajectory), LEAPS: broken(trajectory)}
+    energy = {MOMENTUM: worst.momentum(), JUMPS: unexplained(trajectory)[0], LEAPS: broken(trajectory)[0]}
     energy |= {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
     if (off := _normal_errors(world, trajectory)) > 0.0:
         energy |= {NORMALS: off}
@@ -81,7 +82,13 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
     if not isinstance(world.law, RigidLaw):
         return energy, LIMITS
     limits = LIMITS | {law: LIMITS[law] * max(1.0, worst.speed) for law in OF_MOTION}
-    return worst.report() | {"impact law [relative]": _impact_residual(trajectory)} | energy, limits
+    return worst.report() | {IMPACTS: _impact_residual(trajectory)[0]} | energy, limits
+
+
+def jump_that_breaks(law: str, trajectory: Trajectory) -> Event | None:
+    """The event that violates a law of events most; None where the law is one of arcs."""
+    of_events = {JUMPS: unexplained, LEAPS: broken, IMPACTS: _impact_residual}
+    return of_events[law](trajectory)[1] if law in of_events else None
 
 
 class _Bodies:
@@ -363,15 +370,17 @@ def _normal_errors(world: World, trajectory: Trajectory) -> float:
     return worst
 
 
-def _impact_residual(trajectory: Trajectory) -> float:
+def _impact_residual(trajectory: Trajectory) -> Largest:
     """Largest violation of the law in an impact, relative to its own scale, by its share of the largest impulse."""
     events = [event for event in trajectory.events if any(law.startswith("impact") for law in event.residuals)]
     sizes = [max([float(np.abs(value).max()) for value in event.impulses.values()], default=0.0) for event in events]
-    largest, worst = max(sizes, default=0.0), 0.0
+    largest, worst, where = max(sizes, default=0.0), 0.0, None
     for event, size in zip(events, sizes, strict=True):
         violation = max(value for law, value in event.residuals.items() if law.startswith("impact"))
-        worst = max(worst, violation * size / largest if size else violation)
-    return worst
+        violation = violation * size / largest if size else violation
+        if not violation <= worst:
+            worst, where = violation, event
+    return worst, where
 
 
 def _imbalance(world: World, trajectory: Trajectory, work: float, moved: float) -> float:

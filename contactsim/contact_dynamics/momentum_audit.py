@@ -20,39 +20,43 @@ from .rigid_guards import SIDE
 from .world import World
 from .zero import LEAVE, NO_ENERGY
 
+Largest = tuple[float, Event | None]  # a violation, and the event in which it is
 
-def unexplained(trajectory: Trajectory) -> float:
+
+def unexplained(trajectory: Trajectory) -> Largest:
     """The largest part of a velocity's jump that no impulse of its event explains, in the norm of the kinetic energy.
 
     Of M (v+ - v-) - J^T Lam, with the impulses Lam that the event tells of; closed loops and latches bear what they
     have to. Relative to the largest velocity of the run at an event, in the same norm.
     """
-    missed, largest = 0.0, sqrt(NO_ENERGY)
+    missed, where, largest = 0.0, None, sqrt(NO_ENERGY)
     for event in trajectory.all_events:
         jump = _Jump.of(event)
         largest = max(largest, jump.size)
-        if jump.change.any():
-            missed = max(missed, jump.missed())
-    return missed / largest
+        if jump.change.any() and not (own := jump.missed()) <= missed:
+            missed, where = own, event
+    return missed / largest, where
 
 
-def broken(trajectory: Trajectory) -> float:
+def broken(trajectory: Trajectory) -> Largest:
     """The largest leap of a place [m, rad] in an event, or of the state from there to where the run goes on.
 
     What a latch takes hold of may be off its place by the time of events; it is put there.
     """
-    worst = 0.0
+    worst, where = 0.0, None
     for arc, following in zip(trajectory.arcs, [*trajectory.arcs[1:], None], strict=True):
-        world, last = cast(Any, arc.system).world, arc.segments[-1](arc.t1)
+        world, last, leap = cast(Any, arc.system).world, arc.segments[-1](arc.t1), 0.0
         if (event := arc.event) is not None:
             last = event.x_post
             if not {Mode.CLOSED} & {after for _, after in event.transitions.values()}:
                 moved = world.space.difference(event.x_pre, event.x_post)[: world.nv]
-                worst = max(worst, float(np.abs(moved).max(initial=0.0)))
+                leap = float(np.abs(moved).max(initial=0.0))
         if following is not None:
-            leap = world.space.difference(last, following.segments[0](following.t0))[: 2 * world.nv]
-            worst = max(worst, float(np.abs(leap).max(initial=0.0)))
-    return worst
+            gone_on = world.space.difference(last, following.segments[0](following.t0))[: 2 * world.nv]
+            leap = max(leap, float(np.abs(gone_on).max(initial=0.0)))
+        if not leap <= worst:
+            worst, where = leap, event
+    return worst, where
 
 
 @dataclass(frozen=True)

@@ -100,9 +100,10 @@ def changes(world: World, name: str, value: float) -> dict[str, Any]:
 
 
 def names(world: World) -> list[str]:
-    """All parameters that can be read, those of single contacts, bodies and joints among them."""
+    """All parameters that can be read: those that all contacts share, and those of single contacts, bodies, joints."""
     points = world.mechanism.names
-    found = [f"contact.{point}.{kind}" for point in points for kind in COEFFICIENTS]
+    found = _shared(world)
+    found += [f"contact.{point}.{kind}" for point in points for kind in COEFFICIENTS]
     found += [f"contact.{name.replace('/' + kind, '.' + kind)}" for name, kind in _resistances(world)]
     found += [f"law.{name}" for name, value in world.law.parameters.model_dump().items() if _is_number(value)]
     bodies = getattr(world.robot, "bodies", {})
@@ -111,6 +112,19 @@ def names(world: World) -> list[str]:
     found += [f"terrain.{name}" for name in _ground(world)]
     found += [f"limit.{limit}.restitution" for limit in _limits(world)]
     return found + (["gravity"] if bodies and world.gravity.any() else [])
+
+
+def _shared(world: World) -> list[str]:
+    """Coefficients of all contacts, or of all joint limits, that have one value."""
+    every = [f"contact.{kind}" for kind in COEFFICIENTS if world.mechanism.names]
+    every += [f"contact.{kind}" for kind in MOMENTS if any(own == kind for _, own in _resistances(world))]
+    every += [f"limit.{COEFFICIENTS[-1]}"] if _limits(world) else []
+    found = []
+    for name in every:
+        mask, kind = _coefficient(world, name)
+        if len(set(_coefficients(world)[kind][mask].tolist())) == 1:
+            found.append(name)
+    return found
 
 
 def _ground(world: World) -> dict[str, float]:

@@ -134,6 +134,11 @@ class RunDerivative:
         """A stretch of a piece `with_memory`."""
         return Stretch(self.with_memory(stretch.piece), stretch.t0, stretch.t1)
 
+    def remembers(self, t0: float) -> bool:
+        """Whether the mode at a time remembers something, which neighbours in the same state may have otherwise."""
+        system, _, _, mode = self._place(t0)
+        return bool(system.remembered(mode))
+
     def widened(self, variations: Array, t0: float | None) -> Array:
         """Variations (m, n + p) with zeros (m, n + k + p) for what the mode at a time remembers."""
         system, _, _, mode = self._place(t0)
@@ -300,16 +305,33 @@ class RunDerivative:
     @property
     def _prepared(self) -> Array:
         """Derivative of the state a run starts with by the user's state and the parameters."""
-        arc, names = self.trajectory.arcs[0], self._parameters.names
-        system, x = arc.system, arc(arc.t0)
+        arc, names, space = self.trajectory.arcs[0], self._parameters.names, self._first.space
+        system, x = arc.system, self._given
         matrix = np.eye(self.dim + len(names))
         is_prepared = system.prepared(self.t0, x) is not x
         if is_prepared:
-            space = self._first.space
-            matrix[: self.dim, : self.dim] = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
+            own = system.prepared_by_state(self.t0, x)
+            if own is None:
+                own = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
+            matrix[: self.dim, : self.dim] = own
         for k, name in enumerate(names):
             matrix[: self.dim, self.dim + k] = self._start_by_parameter(system, x, name, is_prepared)
         return matrix
+
+    @property
+    def _given(self) -> Array:
+        """The state that the user gave; that of the start, sampled, where the run does not tell it."""
+        arc = self.trajectory.arcs[0]
+        if self.trajectory.given is not None:
+            return self.trajectory.given
+        x = arc(arc.t0)
+        own = arc.system.prepared_by_state(self.t0, x) if arc.system.prepared(self.t0, x) is not x else None
+        if own is not None and own[2 * (arc.system.nv or 0) :, 2 * (arc.system.nv or 0) :].any():
+            tell(
+                "the run does not tell the memory with which it began: the derivative of its first sample is taken at"
+                " the memory that it made; make the run again",
+            )
+        return x
 
     def _start_by_parameter(self, system: HybridSystem, x: Array, name: str, is_prepared: bool) -> Array:
         """D_p (n,) of what a run makes of the user's state `x`: it prepares it, and an impact may throw it at once."""
@@ -318,7 +340,8 @@ class RunDerivative:
             if not is_prepared:
                 return np.zeros(self.dim)
             space = self._first.space
-            moved = parameter.derivative(system, lambda other: space.difference(x, other.prepared(self.t0, x)))
+            at = system.prepared(self.t0, x)
+            moved = parameter.derivative(system, lambda other: space.difference(at, other.prepared(self.t0, x)))
             return moved[:, 0]
         reset = thrown.transition
         known = {} if is_prepared or reset.by_parameters is None else reset.by_parameters((name,))

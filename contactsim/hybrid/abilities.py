@@ -71,7 +71,7 @@ class States:
 
 
 class Restarts:
-    """The start of a run in the middle of another one."""
+    """The start of a run in the middle of another one, and how a start hangs on what a user gives."""
 
     def restart(self, t: float, x: Array, mode: Any) -> Transition:
         """The start at (t, x) in a mode that the user gives; here it is taken as it is.
@@ -80,6 +80,10 @@ class Restarts:
             InputError: the state is not one of that mode.
         """
         return Transition(x, mode)
+
+    def prepared_by_state(self, t: float, x: Array) -> Array | None:
+        """D_x (dim, dim) of what is `prepared` of a user's state, of which memory may be missing; None: differenced."""
+        return None
 
 
 class Engines:
@@ -300,6 +304,10 @@ class Audit:
     def audit(self, trajectory: Any) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals {law: largest violation} along a `Trajectory` of this system, and the limit of each; here none."""
         return NOTHING, NOTHING
+
+    def jump_that_breaks(self, law: str, trajectory: Any) -> Any | None:
+        """The `Event` that violates a law of the audit most; None where the law is one of arcs."""
+        return None
 
 
 class Frames:

@@ -21,7 +21,17 @@ from .zero import ON_SURFACE
 
 UNCHANGED = (  # abilities of a system that are the same where it slides
     *("preferred_integrator", "preferred_tolerances", "tolerances", "nv", "pushes", "action_names"),
-    *("state", "pack", "prepared", "parameter", "forces", "loop_forces", "audit"),
+    *(
+        "state",
+        "pack",
+        "prepared",
+        "prepared_by_state",
+        "parameter",
+        "forces",
+        "loop_forces",
+        "audit",
+        "jump_that_breaks",
+    ),
 )
 CORRECTIONS = 3  # Newton steps back onto the surface; it is followed to rounding, so one is the rule
 

@@ -370,7 +370,7 @@ def continued(flow: Flow, space: Manifold, t: float, x: Array, end: float) -> Se
     from scipy.integrate import solve_ivp  # which takes long to import
 
     flow, asked = flow.rebased(t, x), count()
-    ends = f"the arc cannot be extended from t = {t:.6g} s to {end:.6g} s: its motion ends before"
+    ends = f"the arc cannot be extended from t = {t:.6g} s to {end:.6g} s: its motion ends before; extend it by less"
 
     def rate(at: float, dx: Array) -> Array:
         if next(asked) > MOST_EVALUATIONS:

@@ -78,6 +78,7 @@ class Simulation:
     t0: float
     t: float
     _x: Array
+    _given: Array | None
     _mode: Hashable
     _flow: Flow
     _stepper: Stepper
@@ -110,7 +111,7 @@ class Simulation:
         integrator = integrator or system.preferred_integrator or AUTOMATIC
         demand(integrator, tolerances)
         self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
-        self._first = state
+        self._first, self._given = state, system.pack(state)
         self._begin(system, t0, system.pack(state), mode)
 
     @classmethod
@@ -140,6 +141,7 @@ class Simulation:
         self._events = [arc.event for arc in self._arcs if arc.event is not None]
         self._notes = list(trajectory.notes[: settings.notes])
         self.t0, self._first = arcs[0].t0, trajectory(arcs[0].t0, side="-")
+        self._given = trajectory.given
         if not self._events:
             first = arcs[0]
             self.system, self.t = first.system, first.t0
@@ -202,6 +204,7 @@ class Simulation:
             self.evaluations,
             tuple(self._notes),
             replace(self._settings, **self._restart),
+            self._given,
         )
 
     @property

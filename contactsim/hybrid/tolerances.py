@@ -63,4 +63,8 @@ class Tolerances:
             object.__setattr__(self, name, KINDS.get(name, POSITIVE).check(f"tolerance '{name}'", value))
 
 
-TOLERANCES = instance(Tolerances, "cs.Tolerances(rtol=..., atol=...)")
+TOLERANCES = instance(
+    Tolerances,
+    "cs.Tolerances(rtol=..., atol=...)",
+    inside={name: f"cs.Tolerances({name}=...)" for name in Tolerances.__annotations__},
+)

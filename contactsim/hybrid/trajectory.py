@@ -39,6 +39,10 @@ else:  # of runs that are looked at
 Known = TypeVar("Known")
 
 FINEST = 1e-12  # rtol below which rounding decides
+REMEDY_OF_JUMPS = (
+    "; no finer step mends a jump: hold a law of your own to its contract by `contactsim check NAME`, or report the"
+    " event, which is problem['event'] of this error"
+)
 TIME = custom("one finite number; for several times there is traj.sample(times)", REAL.take)
 SIDE = custom("'+' for the right limit or '-' for the left one", one_of("+", "-").take)
 SIDES = custom("'+' for right limits, '-' for left ones, or 'both'", one_of("+", "-", "both").take)
@@ -130,9 +134,13 @@ class Event(Told):
         return self.transition.jammed
 
     def __repr__(self) -> str:
+        return f"Event({self.time:.9g} s, {self._what()})"
+
+    def _what(self) -> str:
+        """What changed, in words."""
         changes = [f"{name}: {_word(before)} -> {_word(after)}" for name, (before, after) in self.transitions.items()]
         words = changes or [f"{name} fired" for name in sorted(map(str, self.fired))]
-        return f"Event({self.time:.9g} s, {first_of(words or ['nothing that is seen'])})"
+        return first_of(words or ["nothing that is seen"])
 
     @property
     def visible(self) -> bool:
@@ -252,6 +260,7 @@ class Trajectory:
         evaluations: number of field evaluations.
         notes: what the system warned of in the course of the run, each sentence once.
         settings: how the run was made; None where that is not known.
+        given: plain state that the user gave, with NaN where memory was missing; None where that is not known.
     """
 
     system: HybridSystem
@@ -263,6 +272,7 @@ class Trajectory:
     evaluations: int = 0
     notes: tuple[str, ...] = ()
     settings: Settings | None = None
+    given: Array | None = None
 
     def __post_init__(self) -> None:
         if not self.arcs:
@@ -445,13 +455,17 @@ class Trajectory:
         """
         found, limits = self.system.audit(self)
         report = {law: float(value) for law, value in found.items()}
-        broken = [f"{law} {value:.3g} > {limits[law]:.3g}" for law, value in report.items() if not value <= limits[law]]
+        broken = [law for law, value in report.items() if not value <= limits[law]]
         if broken and raise_errors:
-            raise CheckError(f"the run violates {'; '.join(broken)}{self._of_accuracy()}", report=report)
+            events = {law: self.system.jump_that_breaks(law, self) for law in broken}
+            told = [f"{law} {report[law]:.3g} > {limits[law]:.3g}{_placed(events[law])}" for law in broken]
+            first = next((event for event in events.values() if event is not None), None)
+            cause = self._of_accuracy() if first is None else REMEDY_OF_JUMPS
+            raise CheckError(f"the run violates {'; '.join(told)}{cause}", report=report, event=first)
         return report
 
     def _of_accuracy(self) -> str:
-        """What may cause a violation: what time moves, or the steps; empty where these cannot be more exact."""
+        """What may cause a violation along arcs: what time moves, or the steps; empty where these cannot be finer."""
         contradicted = self.system.contradiction(self.t)
         if contradicted:
             return f"; {contradicted}"
@@ -483,6 +497,11 @@ class Trajectory:
     def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
         """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
         return format_of(path).load(path, system)  # type: ignore[no-any-return]
+
+
+def _placed(event: Event | None) -> str:
+    """The place of a violation in an event."""
+    return "" if event is None else f" in the event at {event.time:.9g} s ({event._what()})"
 
 
 def _word(value: Any) -> str:

@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from .scene_tables import Scene
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf")
+KEYS_OF_RUNS = ("time", "rtol", "atol", "integrator", "max_step", "record_period", "max_events", "accumulation")
+SETTINGS = several(
+    TEXT, 'a list of settings "KEY=VALUE"', inside={name: f'["run.{name}=..."]' for name in KEYS_OF_RUNS}
+)
 
 
 @arguments(
     source=custom("the name of a robot or model, or the path of a file", PATH.take),
-    settings=several(TEXT, 'a list of settings "KEY=VALUE"'),
+    settings=SETTINGS,
 )
 def load_scene(source: str | PathLike[str], settings: Iterable[str] = ()) -> SceneRun:
     """A run by the name of a robot or a model, or from a file; what `contactsim run` runs.

@@ -388,7 +388,8 @@ def _arcs(trajectory: Trajectory) -> dict[str, Any]:
     table = _mode_table(trajectory)
     numbers = {id(event): k for k, event in enumerate(trajectory.all_events)}
     systems = {id(system): k for k, system in enumerate(_systems(trajectory))}
-    return {
+    given = {} if trajectory.given is None else {"given": ("given_number", trajectory.given)}
+    return given | {
         "mode_text": ("mode_number", texts(coded(mode) for mode in table)),
         "mode": ("arc", np.array([table[arc.mode] for arc in trajectory.arcs])),
         "event": ("arc", np.array([numbers[id(arc.event)] if arc.event else -1 for arc in trajectory.arcs])),
@@ -424,6 +425,7 @@ def _assemble(
         int(header["evaluations"]),
         tuple(json.loads(header.get("notes", "[]"))),
         _read_settings(header),
+        table.get("given"),
     )
 
 

@@ -19,7 +19,7 @@ from ..common.telling import tell
 from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.placement import DROP, clearance, lifted, lifting
-from ..errors import InputError
+from ..errors import ContactSimError, InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot, robot_entry
 from ..multibody.configuration_space import with_pairs
@@ -68,7 +68,9 @@ def read(path: str | Path, settings: Iterable[str] = ()) -> Scene:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the scene file {path} is no text that can be read ({error}); check it") from error
-    return parse(text, settings, path.resolve().parent, f"scene {path}")
+    scene = parse(text, settings, path.resolve().parent, f"scene {path}")
+    scene._home = f"scene {path}"
+    return scene
 
 
 def parse(text: str, settings: Iterable[str] = (), folder: Path | None = None, where: str = "scene") -> Scene:
@@ -149,8 +151,17 @@ def build(scene: Scene) -> SceneRun:
     below the ground, level ground is put DROP below it.
 
     Raises:
-        InputError: a file, a name or a value of the scene cannot be used.
+        InputError: a file, a name or a value of the scene cannot be used; the file of the scene is named.
     """
+    try:
+        return _built(scene)
+    except ContactSimError as error:
+        if scene._home:
+            error.args = (f"{scene._home}: {error}",)
+        raise
+
+
+def _built(scene: Scene) -> SceneRun:
     robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
     terrain = scene.terrain.build() if scene.terrain is not None else _unsaid_ground(scene, demo, robot)
     law, left_over = _law(scene.law)
@@ -227,10 +238,10 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
     q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
     q = with_pairs(robot.space, q)
-    _demand_size(f"robots.{name}.q", q, robot.nq)
+    _demand_size(f"robots.{name}.q", q, robot)
     shift = shifted(robot, q, table.shift)
     start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
-    height = DROP if table.height is None and table.q is None and lifting(robot, q) is not None else None
+    height = DROP if table.height is None and table.q is None and _can_be_lifted(alone, q) else None
     return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
 
 
@@ -437,10 +448,10 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     still = demo.v if from_demo else np.zeros(robot.nv)
     v = np.array(still if table.v is None else table.v, dtype=float)
     q = with_pairs(robot.space, q)
-    _demand_size("start.v", v, robot.nv)
-    _demand_size("start.q", q, robot.nq)
+    _demand_size("start.v", v, robot)
+    _demand_size("start.q", q, robot)
     height = table.height
-    if height is None and table.q is None and table.pose is None and lifting(robot, q) is not None:
+    if height is None and table.q is None and table.pose is None and _can_be_lifted(system, q):
         height = DROP if demo is None else _height_of(demo, system, q)
     closing = bool(system.loops) and (table.close or table.q is None)
     q = system.close(q).q if closing else q
@@ -460,7 +471,7 @@ def _unsaid_ground(scene: Scene, demo: Any, robot: Robot | None) -> Terrain:
         return robot.terrain
     tell(
         f"the file of robot '{robot.name}' has no ground that it touches: level ground lies at z = 0; give"
-        " terrain.height, or another terrain, to have it elsewhere",
+        " terrain.height, or another terrain, to have it elsewhere, or terrain.kind = 'none'",
     )
     return _own_ground(demo, robot)
 
@@ -483,6 +494,11 @@ def _stands(robot: Robot) -> bool:
     return robot.terrain is not None and not isinstance(robot.terrain, NoGround)
 
 
+def _can_be_lifted(system: ContactSystem, q: Array) -> bool:
+    """True where there is a ground, and a coordinate of the root that moves away from it."""
+    return not isinstance(system.terrain, NoGround) and lifting(system.robot, q) is not None
+
+
 def _height_of(demo: Any, system: ContactSystem, q: Array) -> float | None:
     """Height of a demonstration's start above its own ground, where the scene has another; else None."""
     own = _own_ground(demo, system.robot)
@@ -503,6 +519,8 @@ def _ground_below(system: ContactSystem, q: Array) -> Terrain:
     return Flat(height - DROP)
 
 
-def _demand_size(name: str, values: Array, size: int) -> None:
-    if values.shape != (size,):
-        raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
+def _demand_size(name: str, values: Array, robot: Robot) -> None:
+    """Raise InputError where the table's `q` or `v` does not fit its robot."""
+    count, what = (robot.nq, "configuration") if name.endswith("q") else (robot.nv, "velocity")
+    if values.shape != (count,):
+        raise InputError(f"{name} has {values.size} numbers; give the {count} of the {what} of robot '{robot.name}'")

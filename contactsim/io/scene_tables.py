@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import tomli_w
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from ..common.arrays import Array
 from ..common.lazy import NamedTuple
@@ -380,8 +380,9 @@ class RunTable(Table):
 
 
 class Scene(Table):
-    """A scene file."""
+    """A scene file; `_home` names it in errors of what is built from it."""
 
+    _home: str = PrivateAttr("")
     robot: RobotTable | None = None
     contact: ContactTable = ContactTable.model_validate({})
     terrain: Ground | None = None
@@ -413,6 +414,14 @@ class Scene(Table):
             raise ValueError(f"give the kind of the ground: {' or '.join(kinds)}")
         return value | {"kind": fitting[0].model_fields["kind"].default}
 
+    @field_validator("body", mode="before")
+    @classmethod
+    def _of_the_robot(cls, value: Any) -> Any:
+        """[body.NAME] is easily taken for [[bodies]]."""
+        if isinstance(value, list):
+            raise ValueError("[[body]] is a list; give [body.NAME] to change a body, or [[bodies]] to add bodies")
+        return value
+
     @field_validator("gravity", mode="before")
     @classmethod
     def _downward(cls, value: Any) -> Any:
@@ -431,6 +440,14 @@ class Scene(Table):
             raise ValueError("controller and start go with [robot]; bodies and [robots.NAME] have their own")
         if self.pairs and not self.is_world:
             raise ValueError("pairs go with [[bodies]] or [robots.NAME]")
+        return self
+
+    @model_validator(mode="after")
+    def _no_height_above_nothing(self) -> Scene:
+        heights = {"start": self.start.height} | {f"robots.{name}": table.height for name, table in self.robots.items()}
+        given = [name for name, height in heights.items() if height is not None]
+        if self.terrain is not None and self.terrain.kind == "none" and given:
+            raise ValueError(f"{given[0]}.height is above ground, and terrain.kind is 'none'; leave one of them out")
         return self
 
     @property

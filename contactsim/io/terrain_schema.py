@@ -129,6 +129,18 @@ class HeightFieldTable(GroundTable):
         return HeightField(*places, self.scale * heights, self.velocity)
 
 
+class NoneTable(GroundTable):
+    """[terrain] kind = "none": there is no ground, as with `terrain.NoGround()`."""
+
+    kind: Literal["none"] = "none"
+
+    def build(self) -> Terrain:
+        """The ground."""
+        from ..multibody.terrain import NoGround
+
+        return NoGround()
+
+
 def _rectangle(rows: Any) -> Array:
     try:
         heights = np.array(rows, dtype=float)
@@ -172,7 +184,7 @@ def _table(value: Any) -> Any:
 
 
 def _still(value: Any) -> Any:
-    if isinstance(value, dict) and value.get("kind") == "moving":
+    if isinstance(value, dict) and value.get("kind") in ("moving", "none"):
         raise ValueError("a moving ground carries one that stands still; give another kind")
     return _table(value)
 

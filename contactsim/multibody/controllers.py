@@ -315,6 +315,8 @@ def as_controller(given: Any) -> Controller | None:
     """
     if given is None or isinstance(given, Controller):
         return given
+    if isinstance(given, type) and issubclass(given, Controller):
+        raise InputError(f"the controller is {given.__name__}, a class; give an object of it: {given.__name__}(...)")
     if callable(given):
         return FunctionController(TORQUES.check("the controller", given))
     raise InputError(f"the controller is a {type(given).__name__}; give a function (t, q, v) -> tau or a Controller")

@@ -103,7 +103,8 @@ class Latch:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.joint or f"{self.frame_a}-{self.frame_b}")
-        if bool(self.joint) is bool(self.frame_a and self.frame_b):
+        frames = self.frame_a or self.frame_b
+        if bool(self.joint and frames) or not (self.joint or (self.frame_a and self.frame_b)):
             raise InputError(f"latch '{self.name}' holds {self._ends()}; give joint=, or frame_a= and frame_b=")
         for name in ("closes", "opens"):
             if isinstance(given := getattr(self, name), float):
@@ -115,7 +116,7 @@ class Latch:
             raise InputError(f"nothing closes latch '{self.name}'; give closes=, closes_at= or closed=True")
 
     def _ends(self) -> str:
-        return "a joint and two frames" if self.joint else "neither a joint nor two frames"
+        return "a joint and frames" if self.joint else "neither a joint nor two frames"
 
     def found(self, robot: RobotModel, q: Array) -> tuple[float, ...]:
         """The values held by a latch that closes at a configuration, of which `closure` makes a loop."""

@@ -22,6 +22,7 @@ AHEAD = 2  # batches for each thread that are under way
 SHARES = 4  # batches for each thread, at least, that what is left is cut into: the last ones end together
 PATIENCE = 60.0  # s, for a scheduler that is away to come back
 UNGUARDED = "workers import the script that sweeps: let it call sweep below if __name__ == '__main__': only"
+DIED = "its worker died, again and again, while it ran: of memory, perhaps; give fewer workers"
 Job = tuple[int, dict[str, Any], np.random.SeedSequence]
 
 
@@ -73,7 +74,7 @@ def _processes(workers: int | None) -> Any:
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,  # what fails is told by us, in one sentence
         )
     except RuntimeError as error:
         raise InputError(f"the workers of the sweep do not start ({str(error).rstrip('.')}); {UNGUARDED}") from error
@@ -188,14 +189,15 @@ class Dispatcher:
         The scheduler blames all that a worker had before it, and so runs that only waited there.
         """
         if type(error).__name__ != "KilledWorker":
+            place, said = self._plan.place(numbers[0]), f"{type(error).__name__}: {error}"
             raise InputError(
-                f"the workers cannot do the runs ({type(error).__name__}: {error}); what the function needs must be"
+                f"the workers cannot do the runs, such as that at {place} ({said}); what the function needs must be"
                 " installed there, as contactsim must"
             ) from error
         if not self._alone:
             self._suspects += numbers
         else:
-            self._keep([Result(numbers[0], LOST, "its worker died, again and again, while it ran: of memory, perhaps")])
+            self._keep([Result(numbers[0], LOST, DIED)])
 
     def _come_back(self, numbers: list[int]) -> None:
         """Make a batch once more, as soon as the scheduler is there again."""

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from ..common.arguments import NOT_NEGATIVE, POSITIVE, TEXT, arguments, numbers, several
+from ..common.arguments import NOT_NEGATIVE, POSITIVE, arguments, numbers
 from ..common.arrays import Array
 from ..contact_dynamics import is_contact_system
 from ..contact_dynamics.contact_system import ContactSystem
@@ -21,7 +21,7 @@ from ..contact_dynamics.world import State
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
 from ..hybrid.tolerances import Tolerances
-from ..io.load_scene import load_scene
+from ..io.load_scene import SETTINGS, load_scene
 from ..multibody.driving import PD
 from ..viewing.watching import Watched
 
@@ -66,7 +66,7 @@ class ContactEnv(gymnasium.Env[Array, Array]):
         "render_fps": 50,
     }
 
-    @arguments(dt=POSITIVE, noise=NOT_NEGATIVE, settings=several(TEXT, 'a list of settings "KEY=VALUE"'))
+    @arguments(dt=POSITIVE, noise=NOT_NEGATIVE, settings=SETTINGS)
     def __init__(
         self,
         scene: Any = "hexapod",

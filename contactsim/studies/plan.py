@@ -51,6 +51,13 @@ class Plan:
         found = {name: self.axes[name][k].item() for name, k in place.items() if name != SAMPLE}
         return found | {name: values[place[SAMPLE]].item() for name, values in self.draws.items()}
 
+    def place(self, number: int) -> str:
+        """The values of a run by its number, in words; that of its sample where it has one."""
+        values = self.point(number)
+        if self.sampled:
+            values[SAMPLE] = int(np.unravel_index(number, self.shape)[list(self.axes).index(SAMPLE)])
+        return ", ".join(f"{name} = {value}" for name, value in values.items())
+
     def seed_of(self, number: int) -> np.random.SeedSequence:
         """Random numbers of a run by its number, the same in every order and on every machine."""
         return np.random.SeedSequence(self.seed, spawn_key=(number,))

@@ -133,6 +133,14 @@ class Store:
         found = np.bincount(self._root["status"][...].ravel(), minlength=len(STATUSES))
         return dict(zip(STATUSES, found.tolist(), strict=True))
 
+    def failures(self) -> dict[str, list[int]]:
+        """{message: numbers of the runs that failed with it, or were lost}."""
+        status, found = self._root["status"][...].ravel(), {}  # type: Array, dict[str, list[int]]
+        messages = self._root["message"][...].ravel()
+        for number in np.flatnonzero(status >= FAILED).tolist():
+            found.setdefault(str(messages[number]), []).append(number)
+        return found
+
     def write(self, results: Sequence[Result]) -> None:
         """Keep runs that have ended; their status comes last."""
         if not results:

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional, several
+from ..common.arguments import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, arguments, one_of, optional
+from ..common.telling import tell
 from ..common.terminal import counting
 from ..errors import InputError
+from ..io.load_scene import SETTINGS
 from .cluster import Dispatcher, client_of, refuse_import
 from .plan import SAMPLERS, Plan, plan
 from .store import Store, opened
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 PERIOD = 1.0  # s, between writes
+SHOWN = 5  # messages of runs that failed
 MANY = 2000  # results that are written at once, at the latest
 
 
@@ -30,7 +33,7 @@ MANY = 2000  # results that are written at once, at the latest
     sampler=one_of(*SAMPLERS),
     seed=INDEX,
     noise=optional(NOT_NEGATIVE),
-    settings=several(TEXT, 'a list of settings "KEY=VALUE"'),
+    settings=SETTINGS,
     workers=optional(COUNT),
     progress=FLAG,
 )
@@ -52,7 +55,7 @@ def sweep(
     """Run a scene or a function over all combinations of values, and keep what comes of it in a Zarr store.
 
     Each run is kept as soon as it is done; a sweep that was stopped, in whatever way, goes on when it is called again.
-    A run that fails is recorded with its status and message, and one whose worker dies is made again.
+    A run that fails is recorded and told of in a warning; one whose worker dies is made again.
 
     Args:
         scene_or_function: what `load_scene` takes; or a function (**values) -> {name: number or array}. Where it takes
@@ -85,15 +88,29 @@ def sweep(
     shaken = noise if noise is not None else NOISE if needs_noise(scene_or_function, made.sampled, made.draws) else 0.0
     work = work_of(scene_or_function, settings, outputs, shaken)
     work.refuse(made.point(0), made.point(made.size - 1))
-    kind = "function" if callable(scene_or_function) else "scene"
-    with opened(Path(out), made, {kind: work.hash, "sampler": sampler}) as store:
-        pending = store.pending()
-        if len(pending):
+    known = {"function" if callable(scene_or_function) else "scene": work.hash, "sampler": sampler}
+    with opened(Path(out), made, known) as store:
+        if len(pending := store.pending()):
             with client_of(scheduler, workers) as client:
                 note = f"dashboard of dask: {client.dashboard_link}"
                 with kept(store, made.size, len(pending), progress, note) as keep:
                     Dispatcher(client, work, made, pending.tolist(), keep).run()
+        _tell_failures(made, store.failures())
         return store.dataset()
+
+
+def _tell_failures(made: Plan, failures: Mapping[str, Sequence[int]]) -> None:
+    """Warn of runs that failed or were lost, with a place for each message."""
+    if not failures:
+        return
+    told = [
+        f"{text} ({len(numbers)}, {'the first ' if len(numbers) > 1 else ''}at {made.place(numbers[0])})"
+        for text, numbers in failures.items()
+    ]
+    more = f"; and {len(told) - SHOWN} other messages" if len(told) > SHOWN else ""
+    count = sum(map(len, failures.values()))
+    said = f"{'; '.join(told[:SHOWN])}{more}"
+    tell(f"{count} of {made.size} runs failed: {said}; `status` and `message` of the result say which")
 
 
 def _planned(over: Mapping[str, Any], samples: int | None, sampler: str, seed: int, settings: Sequence[str]) -> Plan:

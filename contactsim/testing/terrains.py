@@ -18,7 +18,7 @@ from ..hybrid.tolerances import Tolerances
 from ..io.terrain_schema import GroundTable
 from ..multibody.contact_point import ContactPoint
 from ..multibody.robot import Robot
-from ..multibody.terrain.surface import Surface, Terrain
+from ..multibody.terrain.surface import NoGround, Surface, Terrain
 from . import checks
 from .bodies import FOLDER
 from .report import Finding, Outcome
@@ -46,6 +46,10 @@ TIGHT = Tolerances(rtol=1e-10, atol=1e-11)
 SPAN = 1e-3  # of a step for which bounds are asked [s]
 
 
+class Nowhere(Exception):
+    """There is no ground."""
+
+
 class Site:
     """A ground and points near it."""
 
@@ -57,6 +61,11 @@ class Site:
         """The ground."""
         return self.table.build()
 
+    def demand(self) -> None:
+        """Raise Nowhere where it stands for none."""
+        if isinstance(self.terrain, NoGround):
+            raise Nowhere
+
     @cached_property
     def instants(self) -> Array:
         """Times (k,) at which it is looked at [s]."""
@@ -65,6 +74,7 @@ class Site:
 
     def points(self, t: float) -> Array:
         """Points (k, 3) near the surface."""
+        self.demand()
         rng = np.random.default_rng(SEED)
         found = np.column_stack([SPREAD * rng.uniform(-1.0, 1.0, (POINTS, 2)), np.zeros(POINTS)])
         for _ in range(DESCENT):
@@ -278,6 +288,7 @@ def _parameters(site: Site) -> Iterator[Finding]:
 
 
 def _thrown(site: Site) -> tuple[ContactSystem, State]:
+    site.demand()
     point = ContactPoint("ball", radius=RADIUS, friction=0.5, name="ball")
     system = ContactSystem(Robot.from_urdf(FOLDER / "ball.urdf", "free_flyer", contacts=[point]), site.terrain)
     q = system.robot.nominal.copy()
@@ -333,7 +344,8 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
 
 
 UNASKED = {
-    Edges: "the ground declares that it is not smooth; a run over its edges keeps no law there and has no derivative"
+    Edges: "the ground declares that it is not smooth; a run over its edges keeps no law there and has no derivative",
+    Nowhere: "it stands for no ground, which nothing meets",
 }
 
 

@@ -193,6 +193,19 @@ def test_time_outside_the_run() -> None:
         lin.riccati(np.eye(4), np.eye(2), np.eye(4)).gain(2)
 
 
+def test_tracking_of_what_is_damped_too_fast_to_be_continued_back_as_far() -> None:
+    """A mass that is damped at a thousand per second grows as fast backwards in time: the arc is continued by less."""
+    ground = cs.Gap(lambda t, q: q[0], lambda t, q: np.array([1.0, 0.0]), name="ball")
+    robot = cs.Mechanism(2, lambda q: np.diag([1.0, 0.002]), lambda t, q, v: np.array([-9.81, -2.0 * v[1]]), [ground])
+    start = cs.State([0.5, 0.0], [0.0, 1.0])
+    run = cs.simulate(cs.ContactSystem(robot), start, (0.0, 0.6))
+    gains = cs.linearize(run).riccati(np.eye(4), np.eye(2), np.eye(4))
+    with pytest.raises(cs.SimulationError, match="its motion ends before; extend it by less"):
+        cs.Tracking(gains, reach=0.25 * (0.6 - run.events[0].time))
+    again = cs.simulate(cs.ContactSystem(robot, controller=cs.Tracking(gains)), start, (0.0, 0.6))
+    np.testing.assert_allclose(again.final_x, run.final_x, atol=UNDISTURBED)
+
+
 def test_tracking_refuses_what_it_cannot_follow() -> None:
     plain = cs.linearize(cs.simulate(driven(), np.zeros(4), (0.0, 1.0))).riccati(np.eye(4), np.eye(2), np.eye(4))
     with pytest.raises(cs.InputError, match="follows runs of a ContactSystem, not of a Driven"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable
 from itertools import product
@@ -15,6 +16,8 @@ from malformed import GROUPS, fault
 
 import contactsim as cs
 from contactsim.common.arguments import COUNT, FLAG, NUMBERS, POSITIVE, REAL, Kind, arguments, optional, real_array
+from contactsim.io.load_scene import KEYS_OF_RUNS
+from contactsim.io.scene_tables import RunTable
 
 CALLS = {f"{group}: {call.name}": call for group, made in GROUPS.items() for call in made()}
 
@@ -88,6 +91,48 @@ def test_names_like_none_are_told_with_all_and_those_of_others_are_left_to_them(
         cs.ContactSystem(cs.Robot.sphere(1.0, 0.1), friction=0.5)  # type: ignore[call-arg]
     with pytest.raises(cs.InputError, match=r"^ContactPoint has no argument 'frction'; did you mean 'friction'\?$"):
         cs.Robot.sphere(1.0, 0.1, frction=0.5)
+
+
+@pytest.mark.parametrize(
+    ("door", "args", "named", "told"),
+    [
+        (cs.State, 1, (), "State lacks v; give State(q, v)"),
+        (cs.State, 0, ("v",), "State lacks q; give State(q, v)"),
+        (cs.State, 4, (), "State is given 4 arguments by their place; it takes q, v, z so"),
+        (cs.simulate, 2, (), "simulate lacks span; give simulate(system, state, span)"),
+        (cs.simulate, 4, (), "simulate is given 4 arguments by their place; it takes system, state, span so"),
+        (cs.QuadraticCost, 0, ("goal",), "QuadraticCost lacks Q, R, Q_final; give QuadraticCost(Q, R, Q_final, goal)"),
+        (cs.Robot.from_urdf, 0, (), "Robot.from_urdf lacks path; give Robot.from_urdf(path)"),
+        (cs.terrain.Slope, 0, (), "Slope lacks angle; give Slope(angle)"),
+    ],
+)
+def test_what_is_lacking_or_too_much_is_told(door: Any, args: int, named: tuple[str, ...], told: str) -> None:
+    with pytest.raises(cs.InputError, match="^" + re.escape(told)) as error:
+        door(*[[0.0]] * args, **{name: [0.0] for name in named})
+    assert isinstance(error.value, TypeError)
+
+
+@pytest.mark.parametrize("field", vars(cs.Tolerances()))
+@pytest.mark.parametrize(
+    "door", [cs.simulate, cs.simulate_groups, cs.linearize, cs.find_periodic_orbit, cs.fit, cs.MPC]
+)
+def test_a_field_of_tolerances_is_told_where_it_goes(door: Any, field: str) -> None:
+    told = rf"^{door.__name__} has no argument '{field}'; give tolerances=cs.Tolerances\({field}=\.\.\.\)$"
+    with pytest.raises(cs.InputError, match=told):
+        door(**{field: 1e-6})
+
+
+@pytest.mark.parametrize("door", [cs.load_scene, cs.sweep])
+def test_a_key_of_runs_is_told_where_it_goes(door: Any) -> None:
+    assert set(KEYS_OF_RUNS) == set(RunTable.model_fields)
+    told = rf"^{door.__name__} has no argument 'rtol'; give settings=\[\"run.rtol=\.\.\.\"\]$"
+    with pytest.raises(cs.InputError, match=told):
+        door("hexapod", rtol=1e-6)
+
+
+def test_a_key_of_a_scene_is_told_in_which_table_it_lies() -> None:
+    with pytest.raises(cs.InputError, match=r"^the options: rtol: unknown key \(known here: .*\), perhaps run\.rtol$"):
+        cs.load_scene("hexapod", ["rtol=1e-6"])
 
 
 def test_random_bytes_and_text_for_every_argument() -> None:

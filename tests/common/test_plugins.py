@@ -271,7 +271,7 @@ def test_a_ground_of_others_is_found_by_its_name(foreign: Install, capsys: pytes
     for key, words in {
         "terrain.rise=-1": "terrain.rise is -1; give a number greater than or equal to 0",
         "terrain.rize=1": "terrain.rize: unknown key (known here: kind, rise)",
-        "terrain.kind=rampe": "no ground of kind 'rampe'; choose one of flat, height-field, moving, ramp, sinusoid",
+        "terrain.kind=rampe": "no ground of kind 'rampe'; choose one of flat, height-field, moving, none, ramp",
     }.items():
         with pytest.raises(cs.InputError) as caught:
             scene.parse(text, [key])

@@ -135,7 +135,8 @@ def test_a_probe_docks_at_touch_down_and_keeps_the_momenta() -> None:
 
 def test_what_a_latch_is_refused_for() -> None:
     for arguments, sentence in (
-        ({"joint": "knee", "frame_a": "thigh", "frame_b": "shank"}, "holds a joint and two frames"),
+        ({"joint": "knee", "frame_a": "thigh", "frame_b": "shank"}, "holds a joint and frames; give joint=, or"),
+        ({"joint": "knee", "frame_a": "thigh"}, "holds a joint and frames; give joint=, or frame_a= and frame_b="),
         ({}, "holds neither a joint nor two frames"),
         ({"joint": "knee", "hold": True}, "nothing closes latch 'knee'"),
         ({"joint": "knee", "direction": 0}, "has direction 0; give 1 or -1"),

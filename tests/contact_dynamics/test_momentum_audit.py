@@ -58,8 +58,12 @@ def test_impacts_that_change_more_than_they_tell(monkeypatch: pytest.MonkeyPatch
         return record(own, x, event, then)
 
     monkeypatch.setattr(RigidContacts, "recorded", spoilt)
-    with pytest.raises(cs.CheckError, match=law):
+    with pytest.raises(cs.CheckError, match=law) as told:
         thrown().check()
+    event = told.value.problem["event"]
+    changed = next(iter(event.transitions))
+    assert f" in the event at {event.time:.9g} s ({changed}: open -> " in str(told.value)
+    assert "no finer step mends a jump" in str(told.value) and "rtol" not in str(told.value)
 
 
 def test_a_force_that_does_no_work_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +78,8 @@ def test_a_force_that_does_no_work_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(RigidFlow, "field", magnetic)
     traj = thrown()
     with pytest.raises(cs.CheckError, match="momentum"):
+        traj.check()
+    with pytest.raises(cs.CheckError, match=r"momentum balance .*; a run with less than rtol 1e-08"):
         traj.check()
     assert traj.check(raise_errors=False)["energy balance [relative]"] <= 1e-6
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -206,6 +207,39 @@ def test_systems_do_not_share_what_was_changed() -> None:
         assert changed.parameter(name) == pytest.approx(1.3 * value + 0.01), name
         assert changed.with_parameter(name, value).parameter(name) == pytest.approx(value)
     assert system.parameters() == before
+
+
+def test_what_all_contacts_share_is_listed() -> None:
+    """By the name that derivatives take; where contacts differ there is none."""
+    ball = sphere(friction=0.4, restitution=0.3)
+    point = replace(ball.contacts[0], rolling=0.01)
+    system = cs.ContactSystem(ball.with_contacts([point]))
+    shared = {name: value for name, value in system.parameters().items() if name.count(".") == 1}
+    told = {
+        "contact.friction": 0.4,
+        "contact.static_friction": 0.4,
+        "contact.restitution": 0.3,
+        "contact.rolling": 0.01,
+    }
+    assert shared == told | {"terrain.height": 0.0}
+    two = ball.with_contacts([ball.contacts[0], replace(ball.contacts[0], name="other", friction=0.2)])
+    names = cs.ContactSystem(two).parameters()
+    assert "contact.restitution" in names and not {"contact.friction", "contact.rolling", "limit.restitution"} & set(
+        names
+    )
+    assert "limit.restitution" in cs.load_scene("hexapod").system.parameters()
+
+
+def test_the_derivative_by_a_shared_coefficient_is_the_sum_of_those_of_its_contacts() -> None:
+    box = cs.ContactSystem(cs.Robot.box(1.0, (0.2, 0.3, 0.1), friction=0.4, restitution=0.2))
+    turn = pin.Quaternion(pin.exp3(np.array([0.2, 0.1, 0.05]))).coeffs()
+    start = cs.State(np.r_[0.0, 0.0, 0.2, turn], [0.5, 0.2, -0.5, 1.0, 0.5, 2.0])
+    run = tight(box, start, 0.2)
+    assert len({name for event in run.events for name in event.contacts}) > 2
+    lin, single = exact(run), [f"contact.{name}.friction" for name in box.mechanism.names]
+    by_shared = lin.parameter("contact.friction")
+    agree(by_shared, differenced(run, start, "contact.friction"))
+    agree(by_shared, lin.parameters(single)[0].sum(axis=1))
 
 
 def test_gravity_keeps_its_direction() -> None:

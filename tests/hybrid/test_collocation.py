@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import contactsim as cs
 from contactsim.hybrid.integrators.collocation import defect_of, fastest, radau, solve_linear
 
 
@@ -52,3 +53,10 @@ def test_what_decays_fast_is_as_accurate_as_it_was_asked_for(decay: float, pace:
     exact = solve_linear(matrix, 0.0, 1.0, np.eye(2), 1e-13, 1e-16)
     found = solve_linear(matrix, 0.0, 1.0, np.eye(2), rtol, 1e-3 * rtol)
     assert np.abs(found - exact).max() < 5.0 * rtol
+
+
+def test_where_the_equation_is_singular_is_told_with_what_to_do() -> None:
+    with pytest.raises(
+        cs.StepSizeError, match=r"followed at t = 0\.99.* s: the run is singular there; let what a function"
+    ):
+        solve_linear(lambda t: np.array([[2.0 / (1.0 - t) ** 2]]), 0.0, 2.0, np.eye(1), 1e-8, 1e-12)

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import contactsim as cs
@@ -250,6 +251,10 @@ def test_a_file_with_a_controller_holds_its_pose(tmp_path: Path) -> None:
         ("bodies = [{name = 1, position = [0, 0, 1], fixed = true}]", "bodies.0.name is 1; give a text"),
         ("robots = 3", "robots is 3; give a table"),
         ('robots = {b = {name = "biped", shift = []}}', "scene: robots.b.shift has too few numbers; give 2"),
+        (
+            'body = [{name = "ball"}]',
+            "body: [[body]] is a list; give [body.NAME] to change a body, or [[bodies]] to add",
+        ),
         ("gravity = [0]", "scene: gravity has too few numbers; give 3"),
         ("gravity = [0, 0, 1, 2]", "scene: gravity has too many numbers; give 3"),
         ("contact = {friction = [0.1, 0.2, 0.3]}", "contact.friction has too many numbers; give 2"),
@@ -421,6 +426,22 @@ def test_a_file_that_floats_without_contacts_is_told_and_keeps_its_energy(tmp_pa
             built(f'[robot]\nfile = "bare.urdf"\n{meant}', folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("start.q = [0.0, 1.0]", "start.q has 2 numbers; give the 25 of the configuration of robot 'hexapod'"),
+        ("start.v = [0.0]", "start.v has 1 numbers; give the 24 of the velocity of robot 'hexapod'"),
+        ("contact.none.friction = 1.0", "no contact 'none'; there are "),
+        ("law.name = 'none'", "no plugin 'none' in contactsim.contact_laws; "),
+    ],
+)
+def test_what_cannot_be_built_names_its_file(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(f"robot.name = 'hexapod'\n{text}")
+    with pytest.raises(cs.ContactSimError, match="^" + re.escape(f"scene {path}: {words}")):
+        cs.load_scene(path)
+
+
 def test_a_missing_scene() -> None:
     with pytest.raises(cs.InputError, match=r"nowhere\.toml"):
         scene.read("nowhere.toml")
@@ -518,6 +539,39 @@ def test_an_arm_whose_file_has_no_ground_that_it_touches_has_none_in_a_scene(tmp
     assert not scene.simulate(0.05).forces(0.02)["link/0"].any()
     above = cs.load_scene(file, ["terrain.kind=flat", "terrain.height=-0.5"])
     assert above.system.terrain.parameters()["height"] == -0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "robot.name = 'hexapod'",
+        "bodies = [{name = 'ball', sphere = {mass = 1.0, radius = 0.1}, position = [0, 0, 1], velocity = [0, 0, -1]}]",
+        "robots.first.name = 'hexapod'\nrobots.other = {name = 'hexapod', shift = [1.0, 0.0]}",
+    ],
+)
+def test_without_a_ground_what_falls_goes_on_falling(text: str) -> None:
+    """Momentum grows by the weight alone, m g t; the motors of the robots are within them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # parts without shapes
+        made = built(text, "terrain.kind=none", "run.time=0.6")
+    assert isinstance(made.system.terrain, cs.terrain.NoGround)
+    run = made.simulate()
+    assert run.status is cs.Status.FINISHED and not any(event.impulses for event in run.events)
+    model, v = made.system.robot.model, [made.state.v, run.final.v]
+    q = [made.state.q, run.final.q]
+    change = np.subtract(*(pin.computeCentroidalMomentum(model, model.createData(), q[k], v[k]).linear for k in (1, 0)))
+    assert np.allclose(change, pin.computeTotalMass(model) * 0.6 * made.system.gravity, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["start.height=0.1"], "start.height is above ground, and terrain.kind is 'none'; leave one of them out"),
+        (["robots.a.name=hexapod", "robots.a.height=0.1"], "robots.a.height is above ground, and terrain.kind is"),
+    ],
+)
+def test_a_height_above_no_ground_is_refused(settings: list[str], words: str) -> None:
+    assert words in refused(HEXAPOD, "terrain.kind=none", *settings)
 
 
 def test_what_falls_is_told_of_the_ground_that_its_file_does_not_have(tmp_path: Path) -> None:

@@ -104,6 +104,10 @@ def hover(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def test_controllers_go_by_the_name_of_what_the_user_wrote() -> None:
     assert repr(as_controller(hover)) == "hover"
+    with pytest.raises(
+        cs.InputError, match=r"^the controller is Sampled, a class; give an object of it: Sampled\(...\)$"
+    ):
+        as_controller(cs.Sampled)
     assert repr(cs.Sampled(hover, 0.1, 3)) == "Sampled(hover)"
     assert repr(cs.PD(point_mass())) == "PD"
 

@@ -169,6 +169,7 @@ def test_a_script_that_its_own_workers_would_run_is_told_so(tmp_path: Path) -> N
     [
         (["swept.py:picky", "--over", "x=2"], 3, "1 failed"),
         (["swept.py:picky", "--over", "x=1,2"], 0, "1 finished, 1 failed"),
+        (["swept.py:picky", "--over", "x=1,2"], 0, "1 of 2 runs failed: ValueError: two is too much (1, at x = 2)"),
         (["swept.py:picky", "--over", "x=1", "--over", "x=2"], 2, "--over gives 'x' twice"),
     ],
 )
@@ -296,7 +297,10 @@ def test_random_numbers_do_not_hang_on_workers(tmp_path: Path, scheduler: str) -
 
 def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path, scheduler: str) -> None:
     function = partial(swept.deadly, folder=str(tmp_path))
-    data = cs.sweep(function, {"x": np.arange(8.0)}, out=tmp_path / "s.zarr", scheduler=scheduler)
+    with pytest.warns(
+        UserWarning, match=r"1 of 8 runs failed: its worker died.*give fewer workers \(1, at x = 7.0\); "
+    ):
+        data = cs.sweep(function, {"x": np.arange(8.0)}, out=tmp_path / "s.zarr", scheduler=scheduler)
     assert (tmp_path / "died").exists()
     assert np.array_equal(data.value.values[:7], np.arange(7.0) ** 2)
     assert data.status.values.tolist() == [FINISHED] * 7 + [LOST]
@@ -311,8 +315,26 @@ def test_what_workers_cannot_load_is_told(tmp_path: Path, scheduler: str) -> Non
         def __reduce__(self) -> tuple[object, ...]:
             return __import__, ("a_package_that_is_nowhere",)
 
-    with pytest.raises(cs.InputError, match=r"the workers cannot do the runs .*a_package_that_is_nowhere"):
+    with pytest.raises(cs.InputError, match=r"do the runs, such as that at x = 1.0 .*a_package_that_is_nowhere"):
         cs.sweep(Stranger(), {"x": [1.0]}, out=tmp_path / "s.zarr", scheduler=scheduler)
+
+
+SILENT = """
+import functools, sys, swept, contactsim as cs
+if __name__ == "__main__":
+    cs.sweep(functools.partial(swept.deadly, folder=sys.argv[1]), {"x": [6.0, 7.0]}, out=sys.argv[2], workers=1)
+"""
+
+
+def test_dask_says_nothing_beside_what_is_told(tmp_path: Path) -> None:
+    """The error of a run whose worker dies is told as a warning, and no line of a log stands beside it."""
+    script = tmp_path / "silent.py"
+    script.write_text(SILENT)
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, str(script), str(tmp_path), str(tmp_path / "s.zarr")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "1 of 2 runs failed: its worker died" in done.stderr
+    assert "ERROR" not in done.stderr and "distributed" not in done.stderr
 
 
 SCRIPT = """

@@ -309,6 +309,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "flat": {"height": 0.1},
     "slope": {"angle": 0.2, "downhill": (1.0, 2.0)},
     "sinusoid": {},
+    "none": {},
     "moving": {"amplitude": (0.01, 0.0, 0.005), "frequency": 2.0, "ground": {"kind": "slope", "angle": 0.1}},
     "height-field": {"heights": np.outer(np.arange(6) % 3, np.arange(7) % 2) * 0.01, "extent": (-1, 1, -1, 1)},
 }

@@ -14,6 +14,7 @@ from ...common.lazy import NamedTuple
 from ...errors import StepSizeError
 from ..zero import SMALLEST_STEP, TINY
 
+SINGULAR = "the run is singular there; let what a function applies be smooth, or jump at events such as its samples"
 STAGES = 5  # of a step; the method's order is 2 STAGES - 1
 FEWER = 3  # of a single step over a short time, as between the events of a rattle
 ERROR_OF_FEW = 2e-4  # of its error C (h lambda)^6 in one step of y' = lambda y
@@ -162,7 +163,7 @@ def solve_linear(
                 passed.append((t, value))
             following = min(1.0, scales[1] / scales[0])
         elif step <= SMALLEST_STEP * max(1.0, abs(t)):
-            raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
+            raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: {SINGULAR}", t=t)
         elif stages == FEWER:
             stages = STAGES  # the same step, by the method of higher order
             continue

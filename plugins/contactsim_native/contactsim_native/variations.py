@@ -10,7 +10,7 @@ import numpy as np
 from contactsim.errors import StepSizeError
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.integrators import collocation
-from contactsim.hybrid.integrators.collocation import defect_of, radau
+from contactsim.hybrid.integrators.collocation import SINGULAR, defect_of, radau
 from contactsim.hybrid.integrators.interpolation import EVEN
 from contactsim.hybrid.zero import SMALLEST_STEP, TINY
 
@@ -60,5 +60,5 @@ def propagated(
     found = np.array(variations, dtype=float, order="C")
     ending, t = _native.propagate(*motion, along, SCHEMES, CONTROL, *accuracy, t0, t1, step, found)
     if ending == STUCK:
-        raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
+        raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: {SINGULAR}", t=t)
     return found if ending == REACHED else None
