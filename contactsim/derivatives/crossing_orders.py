@@ -187,7 +187,7 @@ class EventData(Brief):
             TransversalityError: a group is met tangentially.
         """
         everything = frozenset[Hashable]().union(*self.groups)
-        if len(self.groups) < 2 or not self.root.has_met(everything):
+        if len(self.groups) < 2 or self.root.fired != everything:
             return None
         for group in self.groups:
             self.root.demand_crossing(group)

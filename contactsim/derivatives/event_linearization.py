@@ -148,7 +148,7 @@ class Node:
     ) -> None:
         self.system, self.t, self.x, self.mode = system, t, x, mode
         self.tolerances, self.parameters = tolerances, parameters
-        self._behind, self._fired = behind or system, fired
+        self._behind, self.fired = behind or system, fired
         self._recorded: Recorded | None = None
         self.clock, self._root, self._asked = clock, root, asked
         self._gradients: dict[Hashable, Array] = {}
@@ -171,7 +171,7 @@ class Node:
         """
         node = object.__new__(type(self))
         node.__dict__.update(self.__dict__)
-        node._fired, node._behind, node.clock, node._recorded = fired, behind, clock, recorded
+        node.fired, node._behind, node.clock, node._recorded = fired, behind, clock, recorded
         return node
 
     @lazy
@@ -334,12 +334,12 @@ class Node:
         """How far from zero a guard may be that is at zero in the run itself; LATER: it is not."""
         if self._root is not None:
             return self._root.reach(name)
-        return 0.0 if self._fired is None else self._reaches.get(name, 0.0)
+        return 0.0 if self.fired is None else self._reaches.get(name, 0.0)
 
     @lazy
     def _reaches(self) -> dict[Hashable, float]:
         """That of the guards that are near where the run met its event."""
-        met = (self._fired or frozenset()) - {CLOCK}
+        met = (self.fired or frozenset()) - {CLOCK}
         return {name: 2.0 * abs(value) if name in met else LATER for name, value, _ in self.near()} if met else {}
 
     def is_zero(self, name: Hashable, value: float, rounding: float) -> bool:
@@ -394,10 +394,6 @@ class Node:
         jump = (F_post - F_pre - DtR) / self.rate(name) if plain else None
         return Passage(node, matrix, jump, self.gradient(name))
 
-    def has_met(self, fired: frozenset[Hashable]) -> bool:
-        """True where these are all guards that fired here in the run itself."""
-        return fired == self._fired
-
     def demand_crossing(self, fired: frozenset[Hashable]) -> None:
         """Raise where the guards in `fired` are met tangentially, so that it is not known when a neighbour meets them.
 
@@ -413,11 +409,11 @@ class Node:
 
     def _is_itself(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> bool:
         """True for the event of the run itself, and not for a varied one."""
-        return fired == self._fired and x is self.x and t == self.t and system is self.system
+        return fired == self.fired and x is self.x and t == self.t and system is self.system
 
     def _went_on(self, fired: frozenset[Hashable]) -> bool:
         """True where the run is known to have gone on behind these guards, without any that jumped."""
-        return self._recorded is not None and self._recorded.last and fired == self._fired
+        return self._recorded is not None and self._recorded.last and fired == self.fired
 
     def _is_seamless(self, fired: frozenset[Hashable]) -> bool:
         """True where the run itself met these guards, and moves on as if it had not."""
@@ -433,7 +429,7 @@ class Node:
         With the curvature g'' > 0 of a guard along the flow, its rate is not known below sqrt(2 g'' rounding). A graze
         is curved on both sides; a slip that began within the step before is so on that side alone.
         """
-        if name == CLOCK or self._fired is None or name not in self._fired:
+        if name == CLOCK or self.fired is None or name not in self.fired:
             return
         rate = self.rate(name)
         rounding = float(self.watch.rounding[self._names.index(name)])
@@ -530,7 +526,7 @@ class Node:
         """The event as the run itself met it, or as a neighbouring one does that meets only some of the guards here."""
         if self._recorded is not None and self._is_itself(system, t, x, fired):
             return self._recorded.transition
-        follow = system.transition if fired == self._fired else system.crossing
+        follow = system.transition if fired == self.fired else system.crossing
         return follow(t, x, self.mode, fired)
 
     def _reset_by_state(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
