@@ -10,7 +10,7 @@ import numpy as np
 from ..common.arrays import Array
 from .contact_rows import ContactEvent, without_margin
 from .islands import together
-from .rigid_arc import Accelerations, RigidArc, motion_in, of_contacts
+from .rigid_arc import Accelerations, RigidArc, largest_other, motion_in, of_contacts
 from .world import World
 
 
@@ -44,15 +44,10 @@ def _with_names(world: World, x: Array, event: ContactEvent, arc: RigidArc, moti
         return event
     before = of_contacts(arc, motion.forces)
     largest = float(np.abs(motion.forces).max(initial=0.0))
-    zero = world.force_rounding(largest, _others(world, x, event.t, arc, motion), motion.known)
+    others = motion.others
+    if others is None:
+        others = largest_other(world, event.t, x, arc.terms(event.t, world.q(x), world.v(x)))
+    zero = world.force_rounding(largest, others, motion.known)
     named = without_margin(world, event.mode, before, zero)
-    others = {i: kind for i, kind in event.kinds.items() if i >= 0}
-    return event._replace(kinds=named | others) if named else event
-
-
-def _others(world: World, x: Array, t: float, arc: RigidArc, motion: Accelerations) -> float:
-    """The largest of all forces besides those of the contacts."""
-    if motion.others is not None:
-        return motion.others
-    applied, terms = world.driving.applied_at(t, x), arc.terms(t, world.q(x), world.v(x))
-    return float(np.abs(terms.force if applied is None else terms.force + applied).max(initial=0.0))
+    fired = {i: kind for i, kind in event.kinds.items() if i >= 0}
+    return event._replace(kinds=named | fired) if named else event

@@ -722,6 +722,12 @@ def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[in
     return of_contacts(arc, motion.forces)
 
 
+def largest_other(world: World, t: float, x: Array, terms: Terms) -> float:
+    """The largest of all forces but those of contacts, by the equations of motion at a state."""
+    applied = world.driving.applied_at(t, x)
+    return float(np.abs(terms.force if applied is None else terms.force + applied).max(initial=0.0))
+
+
 def of_contacts(arc: RigidArc, forces: Array) -> dict[int, Array]:
     """{contact: force along its rows} of all forces (m,) of the closed contacts."""
     heads = arc.world.heads

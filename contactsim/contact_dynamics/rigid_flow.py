@@ -22,7 +22,17 @@ from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
 from .contact_flow import ContactFlow
 from .contact_rows import contact_problem, laid_out
-from .rigid_arc import Accelerations, Guards, References, RigidArc, RigidField, accelerations, held_speeds, sliding
+from .rigid_arc import (
+    Accelerations,
+    Guards,
+    References,
+    RigidArc,
+    RigidField,
+    accelerations,
+    held_speeds,
+    largest_other,
+    sliding,
+)
 from .rigid_guards import OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
@@ -732,7 +742,7 @@ class RigidFlow(RigidField, ContactFlow):
         if table.look_at_forces:
             motion = self.motion(t, x)
             largest = float(np.abs(motion.forces).max(initial=0.0))
-            others = self._other_forces(t, x) if motion.others is None else motion.others
+            others = largest_other(world, t, x, self._terms(t, x)) if motion.others is None else motion.others
             share = motion.known if self.arc.mode.redundant else 1.0
         rounding, band = _accuracy(self, x, largest, others, share)
         if self.arc.incipient:
@@ -746,11 +756,6 @@ class RigidFlow(RigidField, ContactFlow):
             own = [OF_SLIP_SPEED * states[table.names[k][1]].slow(world.tolerances.slip_speed) for k in slips]
             rounding[slips] = band[slips] = own
         return rounding, band
-
-    def _other_forces(self, t: float, x: Array) -> float:
-        """The largest of all forces but those of contacts."""
-        others, applied = self._terms(t, x).force, self.arc.world.driving.applied_at(t, x)
-        return float(np.abs(others if applied is None else others + applied).max(initial=0.0))
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

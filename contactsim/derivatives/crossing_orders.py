@@ -180,12 +180,8 @@ class EventData(Brief):
         return Ways(self.root, self.groups)
 
     @lazy
-    def at_once(self) -> Passage | None:
-        """The way of runs that meet several groups at one instant, as the run itself does; None where it met others.
-
-        Raises:
-            TransversalityError: a group is met tangentially.
-        """
+    def _at_once(self) -> Passage | None:
+        """The way of runs that meet several groups at one instant, as the run itself does; None where it met others."""
         everything = frozenset[Hashable]().union(*self.groups)
         if len(self.groups) < 2 or self.root.fired != everything:
             return None
@@ -193,15 +189,20 @@ class EventData(Brief):
             self.root.demand_crossing(group)
         return self.root.passage(everything)
 
-    def keeps_in_step(self, dx: Array) -> bool:
-        """Whether all variations (m, n_pre) bring the groups to zero at one instant.
+    def in_step(self, dx: Array) -> Passage | None:
+        """The one way of variations (m, n_pre) that all bring several groups to zero at one instant; None of others.
 
         So a box that falls flat does by its height, and not by its tilt: orders in which neighbours meet its corners
         end apart, but none of those runs takes one.
+
+        Raises:
+            TransversalityError: a group is met tangentially.
         """
+        if self._at_once is None:
+            return None
         arrivals = self.root.arrivals(self.groups)
         size = np.linalg.norm(arrivals, axis=1).max(initial=0.0) * np.linalg.norm(dx, axis=1)
-        return bool(np.all(np.ptp(dx @ arrivals.T, axis=1) <= IN_STEP * size))
+        return self._at_once if np.all(np.ptp(dx @ arrivals.T, axis=1) <= IN_STEP * size) else None
 
     def is_outcome(self, end: Node) -> bool:
         """True for the node in which the run itself ends: the same state, to go on with the same field."""

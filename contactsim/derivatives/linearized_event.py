@@ -152,8 +152,7 @@ class EventLinearization:
         try:
             return self.saltation
         except NonDifferentiableError:
-            passage = self.data.at_once
-            if passage is None or not self.data.keeps_in_step(variations.T):
+            if (passage := self.data.in_step(variations.T)) is None:
                 raise
             return passage.matrix
 

@@ -59,9 +59,9 @@ class Bouligand(EventDerivative):
         try:
             return self._by_words(event, dx)
         except NonDifferentiableError:
-            if event.at_once is None or not event.keeps_in_step(dx):
+            if (passage := event.in_step(dx)) is None:
                 raise
-            return event.at_once.apply(dx)
+            return passage.apply(dx)
 
     def _by_words(self, event: EventData, dx: np.ndarray) -> np.ndarray:
         found = _follow(event, dx)
